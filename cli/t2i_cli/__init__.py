@@ -1,4 +1,4 @@
-"""The t2i command line: resolves through the registry, runs through core, prints."""
+"""The t2i command line: the registry finds components, core runs the evaluation, this package prints."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ def main() -> None:
     """Run the command `t2i`."""
     from t2i_core.engine.thread_pools import limit_threads, sleep_while_waiting
 
-    from .interrupts import find_exit_code, heed_interrupts
+    from .interrupts import find_exit_code, install_handlers
 
     sleep_while_waiting()
     limit_threads()
-    heed_interrupts()
+    install_handlers()
     try:
         from .app import run
 
         run()
-    except KeyboardInterrupt as error:  # while it starts or leaves: nothing is at work
+    except KeyboardInterrupt as error:  # during start-up or shutdown, when no work is running
         print("error: interrupted", file=sys.stderr)
         sys.exit(find_exit_code(error))

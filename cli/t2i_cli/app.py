@@ -1,4 +1,4 @@
-"""The commands. Each one's work lies in a module of its own, imported when the command runs."""
+"""The commands of `t2i`. Each one imports the module with its code when it runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ app = typer.Typer(
 
 def run() -> None:
     """Run `t2i` with the process's arguments."""
-    # what its encoding cannot take is written out, as on standard error
+    # characters that the encoding lacks are written as escapes, as on standard error
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     guard_output()
@@ -46,7 +46,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (as T2I_DEBUG=1 does).")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks, like T2I_DEBUG=1.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
@@ -60,12 +60,12 @@ def root(
 def list_plugins(
     kind: Annotated[
         str | None,
-        typer.Option(metavar="K", help="Only generator, judge, metric, prompt_source or command."),
+        typer.Option(metavar="K", help="List one kind: generator, judge, metric, prompt_source or command."),
     ] = None,
     json: given.JsonOption = False,
-    check: Annotated[bool, typer.Option("--check", help="Load each plugin, in a process of its own.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Also load each plugin in a separate process.")] = False,
 ) -> None:
-    """List what is installed, from metadata alone."""
+    """List the installed components; imports no plugin."""
     from .plugin_list import list_plugins
 
     list_plugins(kind, json, check)
@@ -73,7 +73,7 @@ def list_plugins(
 
 @app.command()
 def info(name: given.NameArgument, json: given.JsonOption = False) -> None:
-    """Show a component: options, citation, licence, capabilities."""
+    """Show a component's options, citation, licence and capabilities."""
     from .info import show_info
 
     show_info(name, json)
@@ -86,7 +86,7 @@ def evaluate(
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
 ) -> None:
-    """Evaluate models: images, observations, scores with intervals."""
+    """Evaluate models: generate images, judge them, print scores with confidence intervals."""
     from .evaluation import evaluate
 
     evaluate(context.obj, recipe, dry_run, json)
@@ -99,7 +99,7 @@ def generate(
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
 ) -> None:
-    """Make images only; a later eval takes them from the cache."""
+    """Generate images only; a later eval takes them from the cache."""
     from .evaluation import generate
 
     generate(context.obj, recipe, dry_run, json)
@@ -110,44 +110,47 @@ def reproduce(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="TABLE", help="A table (see --list), or a YAML file with one of your own."),
+        typer.Argument(metavar="TABLE", help="A table (see --list), or a YAML file with your own table."),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the tables that are there.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the tables that t2i ships.")] = False,
     mini: Annotated[
-        bool, typer.Option("--mini", help="Run the mini world's version, which runs anywhere: measured only.")
+        bool,
+        typer.Option(
+            "--mini", help="Run the table on the mini world, which needs no GPU; compares with no paper."
+        ),
     ] = False,
     row: Annotated[
-        list[str] | None, typer.Option("--row", metavar="NAME", help="Only this row; may be repeated.")
+        list[str] | None, typer.Option("--row", metavar="NAME", help="Run only this row. May be repeated.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs, one for each column.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs, one per column.")
     ] = None,
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
 ) -> None:
-    """Run a paper's table, and print what it says beside what was measured."""
+    """Run a paper's table and print the published next to the measured values."""
     from .reproduction import list_tables, reproduce
 
     if list_:
         list_tables(json)
         return
     if name is None:
-        raise UsageError("name a table (t2i reproduce --list shows them) or a YAML file with one of your own")
+        raise UsageError("name a table (t2i reproduce --list shows them) or a YAML file with your own table")
     reproduce(name, {**context.obj, "out": out}, row or [], mini, dry_run, json)
 
 
-runs = typer.Typer(cls=DefaultGroup, help="Runs: list them with their scores, show one, remove some.")
+runs = typer.Typer(cls=DefaultGroup, help="List runs with their scores, show a run, or remove runs.")
 app.add_typer(runs, name="runs")
 
 
 @runs.command("list")
 def list_runs(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Where to look; t2i-runs by default.")
+        Path | None, typer.Argument(metavar="DIR", help="Folder that holds runs. Default: t2i-runs.")
     ] = None,
     json: given.JsonOption = False,
 ) -> None:
-    """List runs with their scores and the disk they use (what `t2i runs` alone does)."""
+    """List runs with their scores and disk use (same as `t2i runs`)."""
     from .runs import list_runs
 
     list_runs(folder, json)
@@ -155,7 +158,7 @@ def list_runs(
 
 @runs.command("show")
 def show_run(run: given.RunArgument, json: given.JsonOption = False) -> None:
-    """Show one run: what was asked, with what, how it ended, scores, disk use."""
+    """Show one run: request, versions, status, scores, disk use."""
     from .runs import show_run
 
     show_run(run, json)
@@ -163,19 +166,19 @@ def show_run(run: given.RunArgument, json: given.JsonOption = False) -> None:
 
 @runs.command("remove")
 def remove_runs(runs: given.RunsArgument, yes: given.YesOption = False) -> None:
-    """Remove runs' folders; what the cache keeps of them stays there."""
+    """Remove run folders; the cache keeps its copies."""
     from .runs import remove_runs
 
     remove_runs(runs, yes)
 
 
-cache = typer.Typer(cls=DefaultGroup, help="The cache: what it holds, and cleaning it.")
+cache = typer.Typer(cls=DefaultGroup, help="Show or clean the cache.")
 app.add_typer(cache, name="cache")
 
 
 @cache.command("show")
 def show_cache(json: given.JsonOption = False) -> None:
-    """Say what the cache holds, and its limit (what `t2i cache` alone does)."""
+    """Show the cache's content and size limit (same as `t2i cache`)."""
     from .cache import show_cache
 
     show_cache(json)
@@ -188,13 +191,13 @@ def clean_cache(
         typer.Option(
             "--limit",
             metavar="SIZE",
-            help="Cut it down to so much (20GB, 0): the oldest goes. Default: T2I_CACHE_LIMIT.",
+            help="Size to shrink the cache to (20GB, 0). Default: T2I_CACHE_LIMIT.",
         ),
     ] = None,
     yes: given.YesOption = False,
     json: given.JsonOption = False,
 ) -> None:
-    """Cut the cache down, unless a run uses it; run folders keep their images."""
+    """Remove the oldest entries of the cache, unless a run uses it; run folders keep their images."""
     from .cache import clean_cache
 
     clean_cache(limit, yes, json)
@@ -204,10 +207,13 @@ def clean_cache(
 def prefetch(
     context: typer.Context,
     names: Annotated[
-        list[str], typer.Argument(metavar="MODEL|JUDGE|PROMPTS|RECIPE.yaml", help="What is to be loaded.")
+        list[str],
+        typer.Argument(
+            metavar="MODEL|JUDGE|PROMPTS|RECIPE.yaml", help="Components to download for, or a recipe with them."
+        ),
     ],
 ) -> None:
-    """Fetch weights now, so that a later run works with --offline."""
+    """Download weights and data, so that a later run works with --offline."""
     from .prefetch import prefetch
 
     prefetch(names, context.obj["options"], context.obj["device"])
@@ -216,12 +222,10 @@ def prefetch(
 @app.command("new-plugin")
 def new_plugin(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="generator, judge, metric or prompts.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="How commands will call it: two-words.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The plugin's folder. Default: t2i-NAME.")
-    ] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The component's name, with hyphens between words.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write. Default: t2i-NAME.")] = None,
 ) -> None:
-    """Write a new plugin that works, to begin with."""
+    """Write a new, working plugin to start from."""
     from .new_plugin import new_plugin
 
     new_plugin(kind, name, out)
@@ -229,7 +233,7 @@ def new_plugin(
 
 @app.command()
 def doctor(json: given.JsonOption = False) -> None:
-    """Say what this machine has, and what is wrong with the installation."""
+    """Show versions, devices, memory and cache, and report problems with the installation."""
     from .doctor import examine
 
     examine(json)

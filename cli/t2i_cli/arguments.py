@@ -1,4 +1,4 @@
-"""Options that several commands share, and the completion of component names."""
+"""Options that several commands share, and shell completion of component names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ Completion = Callable[[str], list[tuple[str, str]]]
 
 
 def complete_names(*kinds: str) -> Completion:
-    """Complete names of components from metadata alone; what a word begins with after `=` counts."""
+    """Return a function that completes component names from metadata alone.
+
+    In a word such as `segment=mini`, the function completes the part after `=`.
+
+    Args:
+        kinds: Kinds of components to offer.
+    """
 
     def complete(incomplete: str) -> list[tuple[str, str]]:
         before, equals, begun = incomplete.rpartition("=")
@@ -29,20 +35,20 @@ def complete_names(*kinds: str) -> Completion:
 
 RecipeOption = Annotated[
     Path | None,
-    typer.Option("--recipe", metavar="FILE", help="YAML file with these options; the command line overrides it."),
+    typer.Option("--recipe", metavar="FILE", help="YAML file with options; the command line overrides it."),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, alone on standard output.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]
 NameArgument = Annotated[
     str,
     typer.Argument(
-        metavar="KIND:NAME", help="A component, as list-plugins shows it.", autocompletion=complete_names(*KINDS)
+        metavar="KIND:NAME", help="A component that list-plugins shows.", autocompletion=complete_names(*KINDS)
     ),
 ]
 RunsArgument = Annotated[
-    list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.", file_okay=False)
+    list[Path], typer.Argument(metavar="RUN", help="Run folders that t2i runs lists.", file_okay=False)
 ]
 RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run folder, as t2i runs lists it.", file_okay=False)
+    Path, typer.Argument(metavar="RUN", help="A run folder that t2i runs lists.", file_okay=False)
 ]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

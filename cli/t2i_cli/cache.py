@@ -1,4 +1,4 @@
-"""`t2i cache`: what is kept across runs, and cleaning it."""
+"""`t2i cache`: show and clean the cache that runs share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ from .terminal import confirm
 
 
 def show_cache(as_json: bool) -> None:
-    """Print what the cache holds. Raises BadFolder, or BadOption for a limit that is none."""
+    """Print the cache's content and its size limit.
+
+    Raises:
+        BadFolder: The cache folder cannot be read.
+        BadOption: The limit is not a size.
+    """
     limit, use = read_cache_limit(), measure_cache()
     if as_json:
         held = {**asdict(use), "folder": str(use.folder), "bytes": use.bytes} if use else None
@@ -28,19 +33,25 @@ def show_cache(as_json: bool) -> None:
         return
     write_line(f"folder:        {find_cache_folder()}")
     if use is None:
-        write_line("nothing is kept yet")
+        write_line("the cache is empty")
     else:
         write_line(f"images:        {use.images}, {format_size(use.image_bytes)}")
-        write_line(f"observations:  {use.observations}, {format_size(use.other_bytes)} with all else")
+        write_line(f"observations:  {use.observations}, {format_size(use.other_bytes)} with everything else")
         write_line(f"in use:        {f'by {use.in_use}' if use.in_use else 'no'}")
     write_line(f"limit:         {f'none ({LIMIT_VARIABLE} sets one)' if limit is None else format_size(limit)}")
 
 
 def clean_cache(limit: str | None, yes: bool, as_json: bool) -> None:
-    """Cut the cache down to a limit. Raises BadOption, or BadFolder where a run uses it."""
+    """Remove the oldest entries until the cache is no larger than a limit.
+
+    Raises:
+        UsageError: No limit is given, or nobody can confirm.
+        BadOption: The limit is not a size.
+        BadFolder: A run uses the cache.
+    """
     allowed = read_cache_limit() if limit is None else parse_size(limit, "--limit")
     if allowed is None:
-        raise UsageError(f"say with --limit how much may stay, or set {LIMIT_VARIABLE}")
+        raise UsageError(f"give the size to keep with --limit, or set {LIMIT_VARIABLE}")
     use = measure_cache()
     if use and use.bytes > allowed and not yes:
         confirm(

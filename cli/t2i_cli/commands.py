@@ -1,4 +1,4 @@
-"""The root command: own commands beside those of plugins, and errors in one line with their exit codes."""
+"""The root command: t2i's commands and those of plugins, and errors as one line with an exit code."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 DEBUG_VARIABLE = "T2I_DEBUG"
 
 UsageError: type[Exception] = typer.BadParameter.mro()[1]
-"""A command line that is none, in one line, exit code 2; Typer raises it too, and does not export the name."""
+"""A command line that is not valid; exit code 2. Typer raises this class but does not export its name."""
 
 
 class RootGroup(QuickGroup):
-    """Commands by name. A plugin's command is loaded when it is called or asked for help, not to be listed."""
+    """The commands by name. A plugin's command is loaded when it runs or shows its help, not for listing."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of own commands, then of plugins' commands."""
+        """Return the names of t2i's commands, then of plugins' commands."""
         return list(dict.fromkeys([*super().list_commands(ctx), *(e.name for e in _list_plugin_commands())]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return an own command, or what stands for a plugin's until it is called."""
+        """Return a command of t2i, or a placeholder for a plugin's command until it is called."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
@@ -45,26 +45,26 @@ class RootGroup(QuickGroup):
         )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is called; here a plugin's is loaded."""
+        """Find the command that is called; load it if a plugin provides it."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or super().get_command(ctx, name) is not None:
             return name, command, rest
         try:
             return name, _load_command(name), rest
         except T2IError:
-            if ctx.resilient_parsing:  # a shell completes words: a broken plugin has none to offer
+            if ctx.resilient_parsing:  # shell completion: a broken plugin offers no words
                 return name, command, rest
             raise
 
     def make_context(self, *args: Any, **more: Any) -> Any:
-        """Read the root's own options; a wrong one ends in one line."""
+        """Parse the root's options; report a usage error in one line."""
         try:
             return super().make_context(*args, **more)
         except UsageError as error:
             raise _report_misuse(error) from error
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what a user can mend ends in one line and the error's exit code."""
+        """Run a command; report errors that users can fix in one line, with the error's exit code."""
         try:
             return super().invoke(ctx)
         except UsageError as error:
@@ -82,18 +82,18 @@ class DefaultGroup(TyperGroup):
     """A group that runs its first command if none is named: `t2i runs DIR` is `t2i runs list DIR`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words, with the first command's name before them if they name none."""
+        """Parse the arguments; put the first command's name before them if they name no command."""
         if not args or args[0] not in (*self.commands, *ctx.help_option_names):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
 
 
 def run_safely(command: Any) -> None:
-    """Run the root command; a fault of t2i itself is said in one line that can be reported."""
+    """Run the root command; report a bug of t2i in one line."""
     try:
         command(prog_name="t2i")
     except BrokenPipeError:
-        # whoever read our output has gone; nothing is left to be said to them
+        # the reader of standard output has closed it: print nothing more there
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
@@ -110,12 +110,17 @@ def run_safely(command: Any) -> None:
 
 
 def say_error(message: str, command: str = "") -> None:
-    """Write one line to standard error, a command at its end to the letter."""
+    """Write an error as one line to standard error; append a command unchanged.
+
+    Args:
+        message: The message; white space in it collapses.
+        command: Command line that the user can run next.
+    """
     write_line(f"error: {' '.join(message.split())}{command and ': '}{command}", err=True)
 
 
 def _report_misuse(error: Any) -> typer.Exit:
-    """Say what is wrong with a command line, and where its right form is shown."""
+    """Report a usage error, with the command that shows the right usage."""
     path = error.ctx.command_path if error.ctx else "t2i"
     message = error.format_message().replace("Value error, ", "").rstrip(".")  # pydantic's prefix
     say_error(f"{message} (see `{path} --help`)")
@@ -141,5 +146,7 @@ def _load_command(name: str) -> Any:
     app = registry.load_command(name)
     if not isinstance(app, typer.Typer):
         origin = registry.find("command", name).origin
-        raise BrokenPlugin(f"plugin {origin}: its command {name!r} is a {type(app).__name__}, want a typer.Typer")
+        raise BrokenPlugin(
+            f"plugin {origin}: its command {name!r} must be a typer.Typer (got {type(app).__name__})"
+        )
     return typer.main.get_command(app)

@@ -1,4 +1,4 @@
-"""`t2i doctor`: what this machine has, and what is wrong with the installation."""
+"""`t2i doctor`: versions, devices, memory and cache of this machine, and problems with the installation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PACKAGES = (
 
 
 def examine(as_json: bool) -> None:
-    """Print what was found."""
+    """Examine the machine and the installed plugins, and print the findings."""
     with keep_stdout_clean():
         catalogue = scan()
         checked = check_plugins([*catalogue.entries, *catalogue.commands])
@@ -70,7 +70,7 @@ def _find_version(name: str) -> str | None:
 
 
 def _measure_memory() -> dict[str, int | None]:
-    """Return the bytes of memory, total and free; None if the system does not tell."""
+    """Return the total and free memory in bytes; None if the system does not report it."""
     page = _read_system("SC_PAGE_SIZE")
     sizes = {"total": _read_system("SC_PHYS_PAGES"), "free": _read_system("SC_AVPHYS_PAGES")}
     return {name: pages * page if pages and page else None for name, pages in sizes.items()}
@@ -82,7 +82,7 @@ def _read_system(name: str) -> int | None:
 
 
 def _list_devices() -> list[str]:
-    """Return the devices that torch finds."""
+    """Return a line for each device that torch finds."""
     if importlib.util.find_spec("torch") is None:
         return ["cpu (torch is not installed)"]
     try:
@@ -129,9 +129,10 @@ def _describe_plugins(catalogue: Catalogue, checked: Sequence[PluginCheck]) -> d
 
 
 def _list_weights(checked: Sequence[PluginCheck]) -> dict[str, list[str]]:
-    """Return which models and judges that need no argument have their weights on this machine.
+    """Return the models and judges whose weights are on this machine, and those whose weights are missing.
 
-    Components with another fault are listed under `unknown`, with the fault; broken plugins are left out.
+    Only components that need no argument are checked. A component with another problem is listed under `unknown`
+    with the problem. Broken plugins are left out.
     """
     from t2i_core.engine.lifecycle import find_missing_weights
 
@@ -170,9 +171,9 @@ def _print(found: dict[str, Any]) -> None:
     for name, text in lines.items():
         write_line(f"{name + ':':<11}{text}")
     if weights["missing"]:
-        write_line("t2i prefetch NAME fetches what is missing")
+        write_line("t2i prefetch NAME downloads missing weights")
     for each in weights["unknown"]:
-        write_line(f"not known whether it is here: {each}", fg="yellow")
+        write_line(f"cannot tell whether the weights are here: {each}", fg="yellow")
     for each in plugins["broken"]:
         write_line(f"broken: {each['kind']} {each['name']}: {each['error']}", fg="red")
     for each in plugins["slow"]:

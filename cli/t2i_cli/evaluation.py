@@ -1,4 +1,4 @@
-"""`t2i eval` and `t2i generate`: plan, run, print."""
+"""`t2i eval` and `t2i generate`: make a plan, print it, run it, print the results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,18 @@ if TYPE_CHECKING:
 
 
 def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool) -> None:
-    """Evaluate and print the results. Raises T2IError; FailedRun after the results are printed."""
+    """Run an evaluation and print its results.
+
+    Args:
+        given: Values of the command line by the request's fields.
+        recipe: Recipe file, if one is given.
+        dry_run: Print the plan only.
+        as_json: Print JSON on standard output.
+
+    Raises:
+        T2IError: The evaluation cannot run.
+        FailedRun: More samples failed than allowed; raised after the results are printed.
+    """
     registry = Registry()
     wanted = make_request(given, recipe, registry)
     if not wanted.metrics:
@@ -52,7 +63,10 @@ def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
 
 
 def generate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool) -> None:
-    """Make images only; metrics and judges of a recipe are left out."""
+    """Generate images only; ignore the metrics and judges of a recipe.
+
+    Arguments and errors are those of `evaluate`.
+    """
     registry = Registry()
     wanted = make_request(given, recipe, registry, measures=False)
     run = run_request(wanted, registry, dry_run, as_json)
@@ -67,7 +81,7 @@ def generate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
 
 
 def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
-    """Plan, show the plan, and run it. Return None if only the plan is wanted."""
+    """Plan a request, print the plan and run it; return None if `dry_run` is true."""
     if not wanted.models:
         raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
     if dry_run and as_json:
@@ -83,7 +97,7 @@ def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
 
 
 def forecast_request(wanted: Request, registry: Registry) -> dict[str, Any]:
-    """Return what a run would make, without making anything."""
+    """Return the plan of a request as plain data; generate nothing."""
     with use_cache(partial(write_line, err=True)), keep_stdout_clean():
         return forecast_plan(make_plan(wanted, registry, dry=True))
 
@@ -102,20 +116,19 @@ def _run(plan: Plan) -> Run:
 
 def _explain_resume(fresh: bool) -> tuple[str, str]:
     """Return the message of an interrupted run, and the command that resumes it."""
-    # `uv run` says so in its process's environment; without it there may be no t2i on the path
+    # `uv run` sets this variable; without `uv run`, t2i may not be on the path
     words = [*(["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in os.environ else []), "t2i", *sys.argv[1:]]
     if not fresh:
-        said = "interrupted: what was made is kept, and the same command goes on where it stopped"
-        return said, shlex.join(words)
+        return "interrupted; finished work is kept, and the same command resumes it", shlex.join(words)
     return (
-        "interrupted: what was made is kept; the same command would make it again (--fresh), this one goes on and "
-        "takes what else the cache has",
+        "interrupted; finished work is kept. The same command would repeat it because of --fresh; this command "
+        "resumes it, and takes from the cache what --fresh would repeat",
         shlex.join([*(word for word in words if word != "--fresh"), "--no-fresh"]),
     )
 
 
 def _count_images(run: Run) -> dict[str, Any]:
-    """Return how many images a run has, and their data sets; a shard counts only those that it made."""
+    """Return the number of images of a run and its data sets; for a shard, only the images it generated."""
     found: dict[str, Any] = {"run": str(run.folder)}
     if not run.partial:
         counts = run.samples()["status"].value_counts()

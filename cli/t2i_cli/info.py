@@ -1,4 +1,4 @@
-"""`t2i info NAME`: all that a component says of itself, nothing cut short."""
+"""`t2i info NAME`: the full description of a component."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LABELS = {"memory_gb": "memory", "original": "mirror of"}
 
 
 def show_info(name: str, as_json: bool) -> None:
-    """Print a component, or every component of this name."""
+    """Print the description of every component of a name."""
     registry = Registry()
     described = [registry.describe(entry) for entry, _ in registry.find_any(name)]
     if as_json:
@@ -40,7 +40,7 @@ def show_info(name: str, as_json: bool) -> None:
 
 
 def describe_component(described: Description, registry: Registry) -> dict[str, Any]:
-    """Return a component as plain data."""
+    """Return the description of a component as plain data."""
     entry, info = described.entry, described.info
     data: dict[str, Any] = {
         "name": entry.name,
@@ -62,7 +62,7 @@ def describe_component(described: Description, registry: Registry) -> dict[str, 
 
 
 def _list_options(described: Description, prefix: str) -> Iterator[dict[str, Any]]:
-    """Yield each option: its key, type, default and what a preset sets."""
+    """Yield each option with its key, type, default, and the preset's value if there is one."""
     for option in describe_options(described.info.options):
         value: Any = described.options or {}
         for part in option.name.split("."):
@@ -110,11 +110,11 @@ def _print(data: dict[str, Any]) -> None:
     write_line(f"  {data['kind'].replace('_', ' ')} of {data['dist']} {data['version']} ({data['module']})")
     write_line(data["summary"])
     for fact in _format_facts(data):
-        for line in fact.split("\n"):  # a citation may have several
+        for line in fact.split("\n"):  # a citation may have several lines
             write_line(line)
     write_line()
     if not data["options"]:
-        write_line("It has no options.")
+        write_line("No options.")
         return
     write_line("Options (-o KEY=VALUE)", bold=True)
     for line in _format_options(data["options"]):
@@ -122,7 +122,7 @@ def _print(data: dict[str, Any]) -> None:
 
 
 def _format_options(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of each option; for an optional table that the preset does not set, only its keys."""
+    """Yield the lines that describe each option; list only the keys of an optional table that is not set."""
     there = {option["name"] for option in options if "preset" in option}
     for option in options:
         if option["table"] and option["table"] not in there:
@@ -138,11 +138,11 @@ def _format_options(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if keys and option["name"] not in there:
             yield f"      {option['key']}.KEY: {', '.join(keys)}"
         elif option["type"].startswith("dict["):
-            yield f"      {option['key']}.KEY: one entry of it"
+            yield f"      {option['key']}.KEY: one entry"
 
 
 def _format_facts(data: dict[str, Any]) -> Iterator[str]:
-    """Yield one line per fact."""
+    """Yield one line for each fact about a component."""
     for name in (
         "preset",
         "original",
@@ -187,7 +187,7 @@ def _format_facts(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _format_value(value: Any) -> str:
-    """Return nested values as a command line writes them: `segment=yolov8x-seg`."""
+    """Return a value as a command line writes it; a mapping becomes `segment=yolov8x-seg`."""
     return ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
 
 

@@ -1,7 +1,8 @@
-"""Ctrl-C, and SIGTERM, which batch systems send: the first ends the work in order, the second ends it at once.
+"""Handling of Ctrl-C and of SIGTERM, which batch systems send.
 
-The first raises KeyboardInterrupt wherever the main thread is. Other people's code may swallow that, or raise
-something else on its way out: what was received is remembered, raised again, and said in the end.
+The first signal stops the work in order: it raises KeyboardInterrupt in the main thread. A second signal ends the
+process at once. A library may swallow the exception or replace it with another one, so this module remembers the
+signal, raises the exception again, and finds the exit code.
 """
 
 from __future__ import annotations
@@ -15,32 +16,32 @@ from typing import Any
 
 from t2i_core.api.errors import INTERRUPTED, BrokenPlugin, MissingDependency, T2IError
 
-_HEEDED = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
 
 _SHOW_CURSOR = b"\x1b[?25h"
-"""Progress bars hide it, and would leave it so where a second signal ends the process."""
+"""Shows the cursor, which progress bars hide and a second signal would leave hidden."""
 
 
-def heed_interrupts() -> None:
-    """Have both interrupt the main thread; what our parent had us ignore (nohup) stays ignored."""
+def install_handlers() -> None:
+    """Make both signals interrupt the main thread, except a signal that the parent process ignores (nohup)."""
     _handle(_interrupt)
     sys.unraisablehook = _unraisable
-    # registered first, so done last: Python's end would leave both to the system, and a done run would end by one
+    # registered first, so run last: a signal during Python's shutdown must not end a finished run
     atexit.register(_handle, signal.SIG_IGN)
 
 
 def raise_interrupt() -> None:
-    """Raise an interrupt again that was swallowed (trimesh, for one, takes it for a module that is not there)."""
+    """Raise KeyboardInterrupt again if a library swallowed it (trimesh takes it for a missing module)."""
     if _received:
         raise KeyboardInterrupt
 
 
 def find_exit_code(error: BaseException) -> int | None:
-    """Return the exit code if an interrupt caused an error: 130 for Ctrl-C, 143 for SIGTERM; else None.
+    """Return the exit code if an interrupt caused an error: 130 for Ctrl-C, 143 for SIGTERM; otherwise None.
 
-    What other code made of an interrupt cannot be told from its own faults. What t2i itself says of a run, a
-    folder or a request stands, whatever was received.
+    After a signal, an error from other code counts as a consequence of the signal, because the two cannot be
+    distinguished. An error that t2i raises about a run, a folder or a request keeps its own exit code.
     """
     own = isinstance(error, T2IError) and not isinstance(error, BrokenPlugin | MissingDependency)
     if _received and not own:
@@ -49,7 +50,7 @@ def find_exit_code(error: BaseException) -> int | None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    _handle(signal.SIG_DFL)  # the next one is the system's own: no code of ours can delay it
+    _handle(signal.SIG_DFL)  # the system handles the next signal: no Python code can delay it
     _received.append(number)
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), _SHOW_CURSOR)
@@ -57,12 +58,12 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _handle(handler: Any) -> None:
-    for number in _HEEDED:
+    for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)
 
 
 def _unraisable(unraisable: Any) -> None:
-    """Keep still of an interrupt that came while Python cleaned up: it is raised again."""
+    """Report an exception from clean-up code, except an interrupt, which is raised again later."""
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

@@ -1,4 +1,4 @@
-"""`t2i new-plugin KIND NAME`: a plugin that works at once, to be changed into the one that is wanted."""
+"""`t2i new-plugin KIND NAME`: write a working plugin that its author then changes."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ from t2i_registry.discovery import EntryKind
 from .kinds import read_kind
 
 TEMPLATES = Path(__file__).parent / "template"
-"""Files of all kinds in `common`, of one in a folder of its name. Names and contents are Jinja2's."""
+"""Jinja2 templates: the folder `common` for all kinds, and a folder for each kind. Paths are templates too."""
 
 CORE = f"t2i-core~={__version__}"
-"""The requirement of a plugin that is written for the t2i-core that is installed."""
+"""Requirement on t2i-core, for the installed version."""
 
 LONGEST = 30
-"""Characters of a name: longer ones would break the template's lines."""
+"""Maximum number of characters of a name, so that the template's lines stay short."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """What the template of one kind makes.
+    """Texts for the template of one kind.
 
-    offers:    how the distribution says what it is
-    summary:   one line about the component
-    module:    where the work is
-    groups:    of entry points
-    needs:     distributions that it depends on
-    evaluate:  the command that evaluates with it in the mini world
+    Attributes:
+        offers: What the distribution offers, for its README.
+        summary: One line about the component.
+        module: Name of the module with the component's code.
+        groups: Entry-point groups.
+        needs: Requirements of the distribution.
+        evaluate: Command that evaluates with the component in the mini world.
     """
 
     offers: str
@@ -87,15 +88,22 @@ EXAMPLES: dict[EntryKind, Example] = {
 
 
 def new_plugin(word: str, name: str, out: Path | None) -> None:
-    """Write a new plugin's folder, and say what to do next.
+    """Write the folder of a new plugin, and print the next steps.
 
-    Raises BadParameter for what is no kind or no name, AmbiguousName for a name that is taken, and BadFolder where
-    the folder is not empty or cannot be written.
+    Args:
+        word: Kind of the component.
+        name: Name of the component.
+        out: Folder to write; by default `t2i-NAME` in the working directory.
+
+    Raises:
+        typer.BadParameter: The kind or the name is not valid.
+        AmbiguousName: The name is taken.
+        BadFolder: The folder is not empty or cannot be written.
     """
     kind = read_kind(word, "KIND")
     if kind not in EXAMPLES:
         raise typer.BadParameter(
-            f"no template makes a plugin's {kind}: its target is a typer.Typer", param_hint="KIND"
+            f"there is no template for a {kind}; its entry point refers to a typer.Typer", param_hint="KIND"
         )
     _check_name(name)
     _check_free(name, scan())
@@ -104,16 +112,16 @@ def new_plugin(word: str, name: str, out: Path | None) -> None:
     _write(files, folder)
     example = EXAMPLES[kind]
     place = shlex.quote(str(folder))
-    write_line(f"{folder}: a {kind.replace('_', ' ')} that works, in {len(files)} files. Try it:")
+    write_line(f"{folder}: a working {kind.replace('_', ' ')} in {len(files)} files. Try it:")
     write_line(f"  pip install -e {place}")
     write_line(f"  pytest {place}")
     write_line(f"  {example.evaluate.format(name=name)}")
     work = folder / name_package(name) / f"{example.module}.py"
-    write_line(f"Then change {work}; its README.md says the rest.")
+    write_line(f"Then edit {work}; README.md describes the other files.")
 
 
 def render(kind: EntryKind, name: str) -> dict[Path, str]:
-    """Return a new plugin's files by their paths in its folder."""
+    """Return the contents of a new plugin's files by their paths in its folder."""
     example = EXAMPLES[kind]
     given = {
         **asdict(example),
@@ -132,12 +140,12 @@ def render(kind: EntryKind, name: str) -> dict[Path, str]:
 
 
 def name_package(name: str) -> str:
-    """Return the name of the package that is imported."""
+    """Return the name of the plugin's import package."""
     return f"t2i_{name.replace('-', '_')}"
 
 
 def _list_templates(kind: EntryKind) -> Iterator[tuple[str, str]]:
-    """Yield the path and the content of each file, as templates."""
+    """Yield the path and the content of each template."""
     for folder in (TEMPLATES / "common", TEMPLATES / kind):
         for file in sorted(folder.rglob("*.jinja")):
             place = file.relative_to(folder).as_posix().removesuffix(".jinja")
@@ -145,13 +153,13 @@ def _list_templates(kind: EntryKind) -> Iterator[tuple[str, str]]:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that is none, with the nearest that is one."""
+    """Raise BadParameter if a name is not valid, and suggest a valid one."""
     if _is_name(name):
         return
     near = re.sub("[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").removeprefix("t2i-")[:LONGEST].strip("-")
     raise typer.BadParameter(
-        f"{name!r} is no plugin's name: want words of lower-case letters and digits with hyphens between them, a "
-        f"letter first, {LONGEST} characters at most, without the t2i- of the distribution"
+        f"{name!r} is not a valid name; use lower-case letters and digits with hyphens between words, a letter "
+        f"first, at most {LONGEST} characters, without the distribution's prefix t2i-"
         f"{f': {near}' if _is_name(near) else ''}",
         param_hint="NAME",
     )
@@ -163,21 +171,21 @@ def _is_name(name: str) -> bool:
 
 
 def _check_free(name: str, catalogue: Catalogue) -> None:
-    """Refuse a name that a component or distribution has, be it of another kind: readers would be misled."""
+    """Raise AmbiguousName if a component of any kind, a distribution or a module has the name."""
     dist = f"t2i-{name}"
     for entry in (*catalogue.entries, *catalogue.commands):
         if entry.name == name:
             kind = entry.kind.replace("_", " ")
             raise AmbiguousName(
-                f"the name {name!r} is taken, by a {kind} of {entry.dist} {entry.version}: choose another"
+                f"the name {name!r} is taken by a {kind} of {entry.dist} {entry.version}; choose another"
             )
     if (offers := catalogue.elsewhere.get(name)) is not None:
-        raise AmbiguousName(f"the name {name!r} is taken, by {offers}, which is not installed: choose another")
+        raise AmbiguousName(f"the name {name!r} is taken by {offers}, which is not installed; choose another")
     if dist in catalogue.elsewhere.values() or _is_installed(dist):
-        raise AmbiguousName(f"there is a distribution {dist} already: choose another name")
-    # keywords and names of other modules do no harm: what is imported begins with t2i_
+        raise AmbiguousName(f"a distribution {dist} exists already; choose another name")
+    # Python keywords and names of other modules are fine: the package's name begins with t2i_
     if find_spec(name_package(name)) is not None:
-        raise AmbiguousName(f"there is a module {name_package(name)} already: choose another name")
+        raise AmbiguousName(f"a module {name_package(name)} exists already; choose another name")
 
 
 def _is_installed(dist: str) -> bool:
@@ -191,7 +199,7 @@ def _is_installed(dist: str) -> bool:
 def _write(files: dict[Path, str], folder: Path) -> None:
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise BadFolder(f"{folder} is there already, and not empty: remove it, or name another with --out")
+            raise BadFolder(f"{folder} exists and is not an empty folder; remove it, or choose another with --out")
         for place, content in files.items():
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             (folder / place).write_text(content, encoding="utf-8")

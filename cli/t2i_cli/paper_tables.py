@@ -1,18 +1,18 @@
-"""Tables of papers: what they print, and the recipes whose runs would give the same.
+"""Tables of papers: the published values, and the recipes that measure them again.
 
-A YAML file each, in the folder `tables` beside this module, or a user's own:
+Each table is a YAML file, in the folder `tables` next to this module or a user's own file:
 
     title: "TIAM, Table 1: ..."
     paper: "TIAM - A Metric for ..."
     decimals: 2                            # of the printed values
     recipe: {metrics: tiam, models: [{model: sd14, label: SD 1.4}], seeds: 32}
-    columns:                               # each a run; what its recipe says counts over the shared one's
+    columns:                               # one run each; a column's recipe overrides the shared one
       1 object: {recipe: {prompts: tiam-24-1}}
       found: {recipe: {prompts: tiam-24-2}, score: found}
       first: {recipe: {prompts: tiam-24-2}, score: found, level: {position: "1"}}
     published:
       SD 1.4: {1 object: 0.98}             # row by row: a model's label
-    mini:                                  # the same of the mini world, which no paper has measured
+    mini:                                  # the same table for the mini world, without published values
       recipe: {metrics: tiam, models: mini}
       columns: {1 object: {recipe: {prompts: tiam-5-1}}}
 """
@@ -39,66 +39,73 @@ class _Strict(BaseModel):
 
 
 class FromAnalysis(_Strict):
-    """A row of an analysis' table that has a column for each model."""
+    """A row in the table of an analysis, which has a column for each model."""
 
-    name: str = Field(description="The analysis.")
-    row: dict[str, str] = Field(description="Of one column what it says in this row.", min_length=1, max_length=1)
+    name: str = Field(description="Name of the analysis.")
+    row: dict[str, str] = Field(
+        description="One column of the analysis and its value in the row.", min_length=1, max_length=1
+    )
 
 
 class Column(_Strict):
-    """One column: the run that it comes from, and what of it is shown."""
+    """One column: its run, and which of the run's values it shows."""
 
-    recipe: dict[str, Any] = Field({}, description="What this run asks beside the shared recipe.")
+    recipe: dict[str, Any] = Field({}, description="Recipe keys of this run, in addition to the shared recipe.")
     score: str | None = Field(None, description="Name of the score. Default: the metric's headline.")
     level: dict[str, str] | None = Field(
-        None, description="A facet of that score and its level. Default: all levels.", min_length=1, max_length=1
+        None, description="Facet of that score and its level. Default: all levels.", min_length=1, max_length=1
     )
-    analysis: FromAnalysis | None = Field(None, description="What an analysis says, instead of a score.")
-    decimals: int | None = Field(None, ge=0, description="Decimals of its printed values. Default: the table's.")
+    analysis: FromAnalysis | None = Field(None, description="Value of an analysis, instead of a score.")
+    decimals: int | None = Field(None, ge=0, description="Decimals of the published values. Default: the table's.")
 
     @model_validator(mode="after")
     def _check_place(self) -> Self:
         if self.level is not None and self.score is None:
-            raise ValueError("a level wants the name of its score")
+            raise ValueError("a column with 'level' must also name its 'score'")
         if self.analysis is not None and self.score is not None:
-            raise ValueError("a column shows a score or what an analysis says, not both")
+            raise ValueError("a column must have 'score' or 'analysis', not both")
         return self
 
 
 class Side(_Strict):
-    """What is run for a table."""
+    """The runs of a table."""
 
-    recipe: dict[str, Any] = Field({}, description="What all runs ask.")
+    recipe: dict[str, Any] = Field({}, description="Recipe keys that all runs share.")
     columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
-    notes: list[str] = Field([], description="What a reader, or a run, must know.")
+    notes: list[str] = Field([], description="Notes printed below the table.")
 
     def recipes(self, name: str) -> Iterator[tuple[str, Column, Recipe]]:
-        """Yield each column with the recipe of its run. Raises BadRecipe."""
-        for column, said in self.columns.items():
-            whole = yaml.safe_dump({**self.recipe, **said.recipe}, sort_keys=False)
+        """Yield each column's name, the column and the recipe of its run.
+
+        Args:
+            name: Name of the table, for messages.
+
+        Raises:
+            BadRecipe: A recipe is not valid, or has no models or metrics.
+        """
+        for column, spec in self.columns.items():
+            whole = yaml.safe_dump({**self.recipe, **spec.recipe}, sort_keys=False)
             read = parse_recipe(whole, f"table {name}, column {column!r}")
             lacking = next((key for key in ("models", "metrics") if not read.values.get(key)), None)
             if lacking:
-                raise BadRecipe(f"{read.name}: names no {lacking.removesuffix('s')}")
-            yield column, said, replace(read, lines={})  # the dump's lines mean nothing to a reader
+                raise BadRecipe(f"{read.name}: the recipe must name a {lacking.removesuffix('s')}")
+            yield column, spec, replace(read, lines={})  # line numbers of the dump would mislead
 
 
 class PaperTable(Side):
     """A table of a paper."""
 
-    title: str = Field(description="Paper, number and what it shows.")
-    paper: str = Field(description="The paper's title.")
-    decimals: int = Field(ge=0, description="Decimals of the printed values.")
-    scale: float = Field(
-        1.0, gt=0, description="What scores are multiplied by: 100 where the paper prints percent."
-    )
+    title: str = Field(description="Paper, number of the table and its subject.")
+    paper: str = Field(description="Title of the paper.")
+    decimals: int = Field(ge=0, description="Decimals of the published values.")
+    scale: float = Field(1.0, gt=0, description="Factor on scores: 100 if the paper prints percent.")
     published: dict[str, dict[str, float]] = Field(
-        {}, description="Printed values by row and column, as far as they are known."
+        {}, description="Published values by row and column, as far as they are known."
     )
-    mini: Side = Field(description="The version of the mini world.")
+    mini: Side = Field(description="Version of the table for the mini world.")
 
     def find_decimals(self, column: str) -> int:
-        """Return the decimals of a column's printed values."""
+        """Return the number of decimals of a column's published values."""
         own = self.columns[column].decimals
         return self.decimals if own is None else own
 
@@ -106,18 +113,23 @@ class PaperTable(Side):
     def _check_columns(self) -> Self:
         unknown = {column for row in self.published.values() for column in row} - set(self.columns)
         if unknown:
-            raise ValueError(f"published: there is no column {', '.join(sorted(unknown))}")
+            raise ValueError(f"published: no such column: {', '.join(sorted(unknown))}")
         return self
 
 
 def list_table_names() -> list[str]:
-    """Return the names of the tables that are shipped."""
+    """Return the names of the tables that t2i ships."""
     names = [path.stem for path in FOLDER.glob("*.yaml")]
     return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.split("-")])
 
 
 def read_table(name: str) -> PaperTable:
-    """Read a table that is shipped, or a file. Raises UnknownName or BadRecipe."""
+    """Read a table by its name, or from a file.
+
+    Raises:
+        UnknownName: t2i ships no table of this name.
+        BadRecipe: The file cannot be read or is not valid.
+    """
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         if name not in list_table_names():

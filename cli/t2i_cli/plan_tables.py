@@ -1,4 +1,4 @@
-"""Plans and results as a person reads them."""
+"""Text output of plans and of generated images."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from .progress import format_duration, format_rate
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
-    """Show what will be done: per model prompts and seeds, and metric and judges where there are any; what is to
-    make and what is kept.
+    """Print a plan: models, prompts and seeds, metrics and judges, and how much of the work is cached.
+
+    Args:
+        console: Where to print.
+        plan: The plan, as `forecast_plan` returns it.
     """
     measures = "observations" in plan
     columns = ("model", "prompts", "seeds")
@@ -39,7 +42,7 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
 
 
 def print_images(console: Console, images: Mapping[str, Any]) -> None:
-    """Show what became of a run's images, how many were made for it at which rate, and where the data sets are."""
+    """Print the number of images by status, how many were generated at what rate, and the data sets' files."""
     if "n_ok" in images:
         counts = "{n_ok} ok, {n_failed} failed, {n_missing} missing".format(**images)
         console.print(shown(f"images: {counts}"))

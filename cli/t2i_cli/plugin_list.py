@@ -1,4 +1,4 @@
-"""`t2i list-plugins`: what is installed, from metadata alone."""
+"""`t2i list-plugins`: list the installed components; read metadata only, import no plugin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _HEADINGS: dict[EntryKind, str] = {
     "generator": "Generators (--model)",
-    "judge": "Judges (--judge), by what they offer",
+    "judge": "Judges (--judge), by capability",
     "metric": "Metrics (--metric)",
     "prompt_source": "Prompt sources (--prompts)",
     "command": "Commands",
@@ -29,7 +29,16 @@ _HEADINGS: dict[EntryKind, str] = {
 
 
 def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
-    """Print every component; with `check`, also whether it loads. Raises BrokenPlugin then, where any does not."""
+    """Print every component.
+
+    Args:
+        kind: List only components of this kind.
+        as_json: Print JSON on standard output.
+        check: Also load each component and print whether that works.
+
+    Raises:
+        BrokenPlugin: A component does not load; raised after the list is printed.
+    """
     catalogue = scan()
     wanted = None if kind is None else read_kind(kind, "--kind")
     entries = [e for e in (*catalogue.entries, *catalogue.commands) if wanted in (None, e.kind)]
@@ -53,7 +62,8 @@ def _print_all(
         write_line()
         _echo(
             "",
-            "t2i info NAME shows the options and the licence of weights; the licences above are the plugins' own.",
+            "t2i info NAME shows a component's options and the licence of its weights. The licences above are "
+            "those of the plugins' code.",
         )
     for problem in catalogue.problems:
         write_line(f"warning: {problem}", err=True)
@@ -87,7 +97,7 @@ def _describe_entry(entry: Entry, checked: PluginCheck | None) -> dict[str, Any]
 
 
 def _print_groups(entries: list[Entry], checked: Mapping[Entry, PluginCheck]) -> None:
-    """Print names by kind and distribution; after a check one line per name."""
+    """Print the names by kind and distribution; after a check, print one line per name."""
     for number, (kind, of_kind) in enumerate(groupby(entries, lambda e: e.kind)):
         if number:
             write_line()
@@ -106,7 +116,7 @@ def _read_dist(entry: Entry) -> tuple[str, str]:
 
 
 def _group_by_capabilities(group: list[Entry]) -> Iterator[tuple[str, None]]:
-    """Yield the names; judges by what they offer."""
+    """Yield a line of names for each set of capabilities."""
     names: dict[tuple[str, ...], list[str]] = {}
     for entry in group:
         names.setdefault(entry.capabilities, []).append(entry.name)
@@ -125,7 +135,7 @@ def _list_statuses(group: list[Entry], checked: Mapping[Entry, PluginCheck]) -> 
 
 
 def _print_absent(catalogue: Catalogue) -> None:
-    """Print what known distributions that are not installed would offer."""
+    """Print the components of known distributions that are not installed."""
     registry = Registry(catalogue)
     absent: dict[str, list[str]] = {}
     for name in sorted(catalogue.elsewhere):
@@ -139,7 +149,7 @@ def _print_absent(catalogue: Catalogue) -> None:
 
 
 def _echo(indent: str, text: str, colour: str | None = None) -> None:
-    """Print a text in lines that fit the window, further in after the first; no name is broken."""
+    """Print a text wrapped to the terminal's width; never break a name."""
     width = max(shutil.get_terminal_size((PIPE_WIDTH, 0)).columns, 40)
     lines = textwrap.wrap(
         escape_control_characters(text), width, initial_indent=indent, subsequent_indent=f"{indent}  ",

@@ -1,4 +1,4 @@
-"""`t2i prefetch`: fetch weights before they are needed, for machines or jobs without a network."""
+"""`t2i prefetch`: download weights and data in advance, for machines and jobs without network access."""
 
 from __future__ import annotations
 
@@ -21,51 +21,60 @@ _RECIPES = (".yaml", ".yml")
 
 
 def prefetch(names: list[str], options: list[str] | None, device: str | None) -> None:
-    """Fetch what parts and recipes load. Raises T2IErrors; what is fetched stays."""
+    """Download the weights and data of components and recipes.
+
+    Args:
+        names: Components, or recipe files.
+        options: Component options as the command line gives them.
+        device: Device of a later run.
+
+    Raises:
+        T2IError: A component is not known or cannot be downloaded. Earlier downloads stay.
+    """
     registry = Registry()
     wanted: dict[tuple[Any, ...], Any] = {}
     for name in names:
         for found in _find_components(name, options, device, registry):
-            options_said = found.options.model_dump_json()  # options may hold tables, which cannot be keys
-            wanted.setdefault((found.kind, found.info.name, found.argument, options_said), found)
-    said: set[str] = set()
+            dumped = found.options.model_dump_json()  # options may hold mappings, which cannot be keys
+            wanted.setdefault((found.kind, found.info.name, found.argument, dumped), found)
+    printed: set[str] = set()
     for note in dict.fromkeys(found.mirror_note for found in wanted.values()):
         if note:
             write_line(note)
     for found in wanted.values():
         line = f"{found.kind.replace('_', ' ')} {found.spec}: {_fetch(found, device)}"
-        if line not in said:  # of one model under several settings the same is loaded, most often
+        if line not in printed:  # one model under several settings usually loads the same files
             write_line(line)
-        said.add(line)
+        printed.add(line)
 
 
 def _fetch(found: Any, device: str | None) -> str:
-    """Fetch a component, and say what became of it."""
+    """Download the files of a component, and return a note on the result."""
     revisions = fetch_weights(found, device)
     if revisions is not None:
         return ", ".join(["is here", *revisions])
     if found.kind == "prompt_source" and not found.info.reads_labels:
-        load_prompts(found, None)  # it says what is wrong with its files
-    return "needs nothing from a network"
+        load_prompts(found, None)  # raises if its files are not valid
+    return "needs no download"
 
 
 def _find_components(
     name: str, options: list[str] | None, device: str | None, registry: Registry
 ) -> Iterator[Any]:
-    """Yield the models, judges and prompt sources of a name, or the models and judges of a recipe."""
+    """Yield the models, judges and prompt sources of one name, or the models and judges of a recipe."""
     if Path(name).suffix in _RECIPES:
-        asked = make_request({"options": options}, Path(name), registry)
-        # the recipe may be meant for another machine: with a GPU, and without a network
-        plan = make_plan(replace(asked, device=device, offline=False), registry)
+        request = make_request({"options": options}, Path(name), registry)
+        # the recipe may be written for another machine, with a GPU and without network access
+        plan = make_plan(replace(request, device=device, offline=False), registry)
         yield from (model.component for model in plan.models)
         for job in plan.jobs:
             yield from (served.choice.judge for served in job.needs if served.choice)
         return
     if is_prompt_file(name):
-        raise BadOption(f"{name} is a file of prompts: nothing of it could be fetched")
+        raise BadOption(f"{name} is a prompt file and needs no download; name a model, a judge or a recipe")
     table = registry.read_options(options or ())
     loaded = [found for found in registry.find_any(name) if found[0].kind != "metric"]
     if not loaded:
-        raise BadOption(f"{name!r} is a metric: nothing of it could be fetched")
+        raise BadOption(f"{name!r} is a metric and needs no download; name a model, a judge or a recipe")
     for entry, argument in loaded:
         yield registry.settle(entry, entry.name if argument is None else f"{entry.name}:{argument}", table)

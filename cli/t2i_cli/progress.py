@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, a line from time to time elsewhere."""
+"""Progress on standard error: bars on a terminal, otherwise a line at intervals."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 EVERY = 15.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 @contextlib.contextmanager
 def show_progress() -> Iterator[Progress]:
-    """Show progress in the way that standard error allows."""
+    """Yield a progress display that suits standard error."""
     if not sys.stderr.isatty():
         yield Lines(sys.stderr)
         return
@@ -33,7 +33,13 @@ def show_progress() -> Iterator[Progress]:
 
 
 class Lines:
-    """Progress as plain lines: when a stage begins to take long, from time to time, and when it ends."""
+    """Progress as plain lines: at intervals during a long stage, and at its end.
+
+    Attributes:
+        stream: Where the lines go.
+        clock: Returns the time in seconds.
+        every: Seconds between two lines.
+    """
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic, every: float = EVERY) -> None:
         self.stream = stream
@@ -85,14 +91,14 @@ class _Stage:
 
 
 class _Rich:
-    """Progress as rich bars."""
+    """Progress as bars of rich."""
 
     def __init__(self, bars: Bars) -> None:
         self.bars = bars
 
     @contextlib.contextmanager
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
-        """Open a stage; it stays on the screen when it is done."""
+        """Open a stage; its bar stays on the screen afterwards."""
         raise_interrupt()
         yield _Bar(self.bars, self.bars.add_task(escape_control_characters(title), total=total, unit=unit))
 
@@ -102,7 +108,7 @@ class _Rich:
 
 
 class _Bar:
-    """One bar."""
+    """One stage of `_Rich`."""
 
     def __init__(self, bars: Bars, task: TaskID) -> None:
         self.bars = bars
@@ -126,7 +132,7 @@ def _make_bars() -> Bars:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Items in a second."""
+        """A column with the items per second."""
 
         def render(self, task: Any) -> Text:
             return Text(f"{task.fields['unit']} {format_rate(task.finished_speed or task.speed)}")
@@ -144,14 +150,14 @@ def _make_bars() -> Bars:
 
 
 def format_rate(per_second: float | None) -> str:
-    """Write a rate; empty where it is not known yet."""
+    """Return a rate in items per second as text; an empty text if the rate is not known yet."""
     if not per_second:
         return ""
     return f"{per_second:.0f}/s" if per_second >= 100 else f"{per_second:.3g}/s"
 
 
 def format_duration(seconds: float) -> str:
-    """Write a span of time as a person would: `4 s`, `3:20`, `2:05:00`."""
+    """Return a duration as text: `4 s`, `3:20`, `2:05:00`."""
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

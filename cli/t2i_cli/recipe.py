@@ -1,12 +1,12 @@
-"""Recipes: the options of an evaluation in a YAML file.
+"""Recipes: YAML files with the options of an evaluation.
 
     metrics: [tiam]
     models:
       - simulator                          # a spec, as --model takes it
-      - model: simulator                   # or a spec with a label and settings of its own
+      - model: simulator                   # or a spec with its own label and settings
         label: forgetful
         settings: {drop: 0.2}
-      - model: [sd14, sd2]                 # or a matrix: each of these models under each of these settings
+      - model: [sd14, sd2]                 # or a matrix: each of these models with each of these settings
         matrix: {guidance: [1, 7.5], steps: [25, 50]}
     prompts: [tiam-5-2]
     judges: [segment=mini-segmenter]
@@ -14,8 +14,8 @@
     options:
       tiam: {confidence: 0.4}
 
-The keys are the fields of core's `Request`. A list of one may be written as its value. Paths are relative to the
-working directory, as on the command line, which overrides a recipe key by key (and `options` one by one).
+The keys are the fields of core's `Request`. A list with one value may be written as the value. Paths are relative
+to the working directory. The command line overrides a recipe key by key, and `options` option by option.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from t2i_core.io.yaml_file import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe and its place in a file.
+    """A recipe with its line numbers.
 
     Attributes:
         name: Name for messages.
-        values: Values of the request's fields that the recipe gives, validated.
-        lines: Line of each key and list item, by its path.
+        values: Validated values of the request's fields that the recipe sets.
+        lines: Line number of each key and list item, by its path.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Recipe:
     lines: dict[Place, int]
 
     def place(self, *path: str | int) -> str:
-        """Name a place for a reader (`line 7, models.1.settings`) by the nearest line known above it."""
+        """Return the text for a place, `line 7, models.1.settings`, with the nearest known line at or above it."""
         above = (self.lines.get(path[:length]) for length in range(len(path), 0, -1))
         line = next((found for found in above if found), None)
         name = ".".join(map(str, path))
@@ -57,7 +57,11 @@ class Recipe:
 
 
 def load_recipe(path: Path) -> Recipe:
-    """Read a recipe. Raises BadRecipe, all that is wrong in one line."""
+    """Read a recipe from a file.
+
+    Raises:
+        BadRecipe: The recipe cannot be read or is not valid; the message lists all problems in one line.
+    """
     try:
         text = read_text(path, BadRecipe, MAX_BYTES)
     except BadRecipe as error:
@@ -66,17 +70,25 @@ def load_recipe(path: Path) -> Recipe:
 
 
 def parse_recipe(text: str, name: str) -> Recipe:
-    """Read a recipe's text; `name` begins every message. Raises BadRecipe, all that is wrong in one line."""
+    """Read a recipe from its text.
+
+    Args:
+        text: YAML.
+        name: Start of every message.
+
+    Raises:
+        BadRecipe: The recipe is not valid; the message lists all problems in one line.
+    """
     try:
         data = load_yaml(text, _Loader)
         node = yaml.compose(text, Loader=_Loader)
     except _DuplicateKey as error:
-        raise BadRecipe(f"{name}, line {error.line}: key {error.key!r} stands twice") from error
+        raise BadRecipe(f"{name}, line {error.line}: duplicate key {error.key!r}; keep one of them") from error
     except BadYAML as error:
         raise BadRecipe(f"{name}: {error}") from error
     if not isinstance(data, dict):
-        what = "it is empty" if data is None else f"it is a {type(data).__name__}"
-        raise BadRecipe(f"{name}: want keys such as metrics and models, and {what}")
+        found = "an empty file" if data is None else type(data).__name__
+        raise BadRecipe(f"{name}: must have keys such as metrics and models (got {found})")
     recipe = Recipe(name, {}, dict(_find_lines(node)))
     try:
         request = TypeAdapter(Request).validate_python(data)
@@ -87,12 +99,12 @@ def parse_recipe(text: str, name: str) -> Recipe:
 
 
 def make_schema() -> dict[str, Any]:
-    """Return the JSON schema of what a recipe may say."""
+    """Return the JSON schema of recipes."""
     return TypeAdapter(Request).json_schema()
 
 
 def _find_lines(node: Any, path: Place = ()) -> Iterator[tuple[Place, int]]:
-    """Yield the line of each key and item beneath a node of YAML."""
+    """Yield the path and line number of each key and item below a YAML node."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             yield (*path, str(key.value)), key.start_mark.line + 1
@@ -104,7 +116,7 @@ def _find_lines(node: Any, path: Place = ()) -> Iterator[tuple[Place, int]]:
 
 
 class _DuplicateKey(Exception):
-    """A key that stands twice in one mapping, on the second of these lines."""
+    """A duplicate key in a mapping, with the line of its second occurrence."""
 
     def __init__(self, key: Hashable, line: int) -> None:
         super().__init__(key, line)
@@ -112,7 +124,7 @@ class _DuplicateKey(Exception):
 
 
 class _Loader(BoundedLoader):
-    """Refuses a key that stands twice, where YAML would take the last and say nothing."""
+    """YAML loader that raises _DuplicateKey; YAML would silently use the last value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()

@@ -1,4 +1,4 @@
-"""Whether all that a recipe names exists and takes its options: checked at once, before anything is loaded."""
+"""Check of a recipe's components and their options, before anything is loaded."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Table = dict[str, dict[str, Any]]
 
 
 def check_components(recipe: Recipe, keys: Set[str], options: Table, registry: Registry) -> None:
-    """Refuse names and options of a recipe that do not exist.
+    """Check that the components and options of a recipe exist.
 
     Args:
         recipe: The recipe.
-        keys: Keys of the recipe that count because the command line does not override them.
+        keys: Keys of the recipe that the command line does not override.
         options: Component options of the recipe and the command line together.
         registry: Finds components.
 
     Raises:
-        T2IError: What is wrong, as the command line would say it, with its place in the recipe.
-        BadRecipe: Several things are wrong.
+        T2IError: The only problem, with its place in the recipe.
+        BadRecipe: There are several problems; the message lists them.
     """
     if not recipe.values:
         return
@@ -59,7 +59,7 @@ def _find_problems(
 def _list_components(
     values: dict[str, Any], keys: Set[str], options: Table
 ) -> Iterator[tuple[Place, Kind, str, Table]]:
-    """Yield where each component is named, its kind, its name, and the options that hold for it."""
+    """Yield the place, kind and name of each component in a recipe, with the options that apply to it."""
     named: dict[str, Any] = {key: values.get(key, ()) if key in keys else () for key in values}
     for number, name in enumerate(named.get("metrics", ())):
         yield ("metrics", number), "metric", name, options

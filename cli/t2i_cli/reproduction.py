@@ -1,4 +1,4 @@
-"""`t2i reproduce`: run what a paper's table was made of, and print what it says beside what was measured."""
+"""`t2i reproduce`: repeat the measurements of a paper's table, and print published next to measured values."""
 
 from __future__ import annotations
 
@@ -26,13 +26,22 @@ if TYPE_CHECKING:
 
     _Wanted = tuple[str, Column, Request]
 
-NOT_STORED = "no values of this table are stored: nothing is compared"
-NO_PAPER = "mini: models of the mini world, which no paper has measured: nothing is compared"
+NOT_STORED = "t2i stores no published values of this table, so nothing is compared"
+NO_PAPER = "mini: no paper has measured the models of the mini world, so nothing is compared"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One value of a table: as printed, as measured with its 95 % interval, each None where there is none."""
+    """One value of a table.
+
+    Attributes:
+        row: Name of the row.
+        column: Name of the column.
+        published: Published value, if it is known.
+        measured: Measured value, if there is one.
+        ci: 95 % confidence interval of the measured value, if there is one.
+        run: Folder of the run that measured it.
+    """
 
     row: str
     column: str
@@ -43,11 +52,11 @@ class Cell:
 
     @property
     def diff(self) -> float | None:
-        """Measured less published."""
+        """The measured minus the published value; None if one of them is missing."""
         return None if self.published is None or self.measured is None else self.measured - self.published
 
     def holds(self, decimals: int) -> bool | None:
-        """Whether the interval holds the published value, of which rounding leaves half a digit open."""
+        """Whether the interval contains the published value, give or take half a unit of its last decimal."""
         if self.published is None or self.ci is None or self.ci[0] is None or self.ci[1] is None:
             return None
         room = 0.5 * 10.0**-decimals + 1e-9
@@ -55,7 +64,7 @@ class Cell:
 
 
 def list_tables(as_json: bool) -> None:
-    """Print the tables that are shipped."""
+    """Print the tables that t2i ships."""
     tables = {name: read_table(name) for name in list_table_names()}
     if as_json:
         print_json([_describe_table(name, table) for name, table in tables.items()])
@@ -74,15 +83,26 @@ def _describe_table(name: str, table: PaperTable) -> dict[str, Any]:
 def reproduce(
     name: str, given: Mapping[str, Any], rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Run a table, or its version of the mini world, and print it.
+    """Run a table or its version for the mini world, and print it.
 
-    rows: only these, by their names. Raises T2IErrors; FailedRun after the table is printed.
+    Args:
+        name: Name of a table, or a file.
+        given: Values of the command line by the request's fields.
+        rows: Names of the rows to run; all rows if empty.
+        mini: Run the version for the mini world.
+        dry_run: Print the plan of each run only.
+        as_json: Print JSON on standard output.
+
+    Raises:
+        T2IError: A run is not possible.
+        FailedRun: More samples failed than allowed; raised after the table is printed.
+        BadOption: A run has no value for a column; raised after the table is printed.
     """
     table = read_table(name)
     registry = Registry()
-    # all of it, of the side that is not run too, is settled before anything is loaded
+    # both versions are checked before anything is loaded
     sides = [
-        [(column, said, _make_request(read, column, given, registry)) for column, said, read in side.recipes(name)]
+        [(column, spec, _make_request(read, column, given, registry)) for column, spec, read in side.recipes(name)]
         for side in (table, table.mini)
     ]
     wanted = sides[mini]
@@ -93,14 +113,14 @@ def reproduce(
         return
     cells: list[Cell] = []
     failed: list[str] = []
-    strange: list[str] = []
-    for column, said, request in wanted:
+    problems: list[str] = []
+    for column, spec, request in wanted:
         run = run_request(request, registry, dry_run, as_json)
         if run is not None:
             try:
-                cells += _measure_cells(table, column, said, run, {} if mini else table.published, registry)
-            except BadOption as error:  # said at the end, or what the other columns gave would not be seen
-                strange.append(str(error))
+                cells += _measure_cells(table, column, spec, run, {} if mini else table.published, registry)
+            except BadOption as error:  # raised at the end, so that the other columns are printed
+                problems.append(str(error))
             failed += [run.failed] if run.failed else []
     if dry_run:
         return
@@ -111,15 +131,15 @@ def reproduce(
     else:
         _print(table, mini, cells)
     if failed:
-        raise FailedRun("; ".join([*failed, *strange]))
-    if strange:
-        raise BadOption("; ".join(strange))
+        raise FailedRun("; ".join([*failed, *problems]))
+    if problems:
+        raise BadOption("; ".join(problems))
 
 
 def _list_unmeasured(
     table: PaperTable, columns: Collection[str], rows: Sequence[str], cells: Sequence[Cell]
 ) -> Iterator[Cell]:
-    """Yield the printed values of models that no run measured, for the columns and rows that are wanted."""
+    """Yield the published values that no run measured, for the requested columns and rows."""
     there = {(cell.row, cell.column) for cell in cells}
     for row, values in table.published.items():
         for column, value in values.items():
@@ -133,14 +153,14 @@ def _make_request(recipe: Recipe, column: str, given: Mapping[str, Any], registr
 
 
 def _select_rows(wanted: Sequence[_Wanted], rows: Sequence[str]) -> list[_Wanted]:
-    """Return the columns with these rows alone. Raises BadOption if no column has a row."""
+    """Return the columns with only these rows. Raises BadOption if no column has one of the rows."""
     models = [[m for asked in request.models for m in asked.expand()] for *_, request in wanted]
     known = list(dict.fromkeys(_find_label(model) for several in models for model in several))
     if unknown := next((row for row in rows if row not in known), None):
-        raise BadOption(f"--row {unknown!r}: the table has {', '.join(known)}")
+        raise BadOption(f"--row {unknown!r}: no such row; the table has {', '.join(known)}")
     left = [
-        (column, said, replace(request, models=tuple(m for m in several if _find_label(m) in rows)))
-        for (column, said, request), several in zip(wanted, models, strict=True)
+        (column, spec, replace(request, models=tuple(m for m in several if _find_label(m) in rows)))
+        for (column, spec, request), several in zip(wanted, models, strict=True)
     ]
     return [each for each in left if each[-1].models]
 
@@ -152,19 +172,19 @@ def _find_label(model: ModelRequest) -> str:
 def _measure_cells(
     table: PaperTable,
     column: str,
-    said: Column,
+    spec: Column,
     run: Run,
     published: Mapping[str, Mapping[str, float]],
     registry: Registry,
 ) -> Iterator[Cell]:
-    """Yield each model of a run as a cell of its column. Raises BadOption if there is no score."""
-    analysed = None if said.analysis is None else _read_analysis(said.analysis, run, registry)
+    """Yield a cell for each model of a run. Raises BadOption if the run has no value for the column."""
+    analysed = None if spec.analysis is None else _read_analysis(spec.analysis, run, registry)
     for result in run.results:
         row = result.label
         try:
-            value, ci = _find_score(said, result) if analysed is None else (analysed(row), None)
+            value, ci = _find_score(spec, result) if analysed is None else (analysed(row), None)
         except (LookupError, ValueError) as error:
-            raise BadOption(f"column {column!r}: {result.metric} does not give {error} of {row}") from error
+            raise BadOption(f"column {column!r}: {result.metric} does not give {error} for {row}") from error
         yield Cell(
             row,
             column,
@@ -175,38 +195,38 @@ def _measure_cells(
         )
 
 
-def _find_score(said: Column, result: Result) -> tuple[float | None, list[float | None] | None]:
-    """Return the value and the interval that a column shows of a result. Raises KeyError."""
-    if said.score is None:
+def _find_score(spec: Column, result: Result) -> tuple[float | None, list[float | None] | None]:
+    """Return the value and interval of a result that a column shows. Raises KeyError."""
+    if spec.score is None:
         return result.score, result.ci
-    if said.level is None:
-        score = result.scores[said.score]
+    if spec.level is None:
+        score = result.scores[spec.score]
     else:
-        ((facet, level),) = said.level.items()
-        score = result.facets[said.score][facet][level]
+        ((facet, level),) = spec.level.items()
+        score = result.facets[spec.score][facet][level]
     return score.value, score.ci
 
 
-def _read_analysis(said: FromAnalysis, run: Run, registry: Registry) -> Callable[[str], float | None]:
-    """Return a function from a model's label to its value in an analysis, which is made once for all models.
+def _read_analysis(spec: FromAnalysis, run: Run, registry: Registry) -> Callable[[str], float | None]:
+    """Return a function from a model's label to its value in an analysis.
 
-    None where its table lacks the row, as it does where nothing was measured that belongs there, or has no number
-    in it. What is returned raises LookupError for what no analysis has, ValueError for what is no number.
+    The analysis is computed once for all models. The function returns None if the table lacks the row or has no
+    number there. It raises LookupError if no analysis has the value, and ValueError if the value is not a number.
     """
     found = (
-        each.table for _, each in analyze_run(run, list_metrics(run, registry), registry) if each.name == said.name
+        each.table for _, each in analyze_run(run, list_metrics(run, registry), registry) if each.name == spec.name
     )
     table = next(found, None)
-    ((key, wanted),) = said.row.items()
+    ((key, wanted),) = spec.row.items()
 
-    def value(model: str) -> float | None:
+    def find_value(model: str) -> float | None:
         if table is None:
-            raise LookupError(f"the analysis {said.name!r}")
+            raise LookupError(f"the analysis {spec.name!r}")
         values = table.loc[table[key] == wanted, model]
-        said_there = float(values.iloc[0]) if len(values) else nan
-        return None if isnan(said_there) else said_there
+        value = float(values.iloc[0]) if len(values) else nan
+        return None if isnan(value) else value
 
-    return value
+    return find_value
 
 
 def _scale(value: float | None, scale: float) -> float | None:
@@ -231,15 +251,15 @@ def _describe_cells(name: str, table: PaperTable, mini: bool, cells: Sequence[Ce
 
 def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
     alone = mini or not table.published
-    compared = ["published", "measured", "95 % interval", "difference", "holds it"]
+    compared = ["published", "measured", "95 % interval", "difference", "in interval"]
     page = make_table("row", "column", *(compared[1:3] if alone else compared))
     for cell in cells:
-        beside: tuple[str, ...] = (format_number(cell.measured), format_interval(cell.ci))
+        values: tuple[str, ...] = (format_number(cell.measured), format_interval(cell.ci))
         if not alone:
             decimals = table.find_decimals(cell.column)
             printed = "-" if cell.published is None else f"{cell.published:.{decimals}f}"
-            beside = (printed, *beside, _format_difference(cell.diff), _format_answer(cell.holds(decimals)))
-        page.add_row(*map(shown, (cell.row, cell.column, *beside)))
+            values = (printed, *values, _format_difference(cell.diff), _format_answer(cell.holds(decimals)))
+        page.add_row(*map(shown, (cell.row, cell.column, *values)))
     screen = console()
     screen.print(shown(table.title, "bold"))
     screen.print(page)
@@ -255,5 +275,5 @@ def _format_difference(value: float | None) -> str:
     return "-" if value is None else f"{value:+.3f}"
 
 
-def _format_answer(said: bool | None) -> str:
-    return "-" if said is None else "yes" if said else "no"
+def _format_answer(answer: bool | None) -> str:
+    return "-" if answer is None else "yes" if answer else "no"

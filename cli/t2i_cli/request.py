@@ -1,4 +1,4 @@
-"""From a command line and a recipe to core's request."""
+"""The request that a command line and a recipe make together."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NO_RECIPE = Recipe("", {}, {})
 def make_request(
     given: Mapping[str, Any], recipe: Path | Recipe | None, registry: Registry, measures: bool = True
 ) -> Request:
-    """Return what the recipe asks, overridden by the command line; component options are merged one by one.
+    """Return the request of a recipe and the command line, which overrides the recipe; merge component options.
 
     Args:
-        given: Values of the command line by the request's fields; None or an empty list where nothing is given.
-        recipe: The recipe, or the file of it.
+        given: Values of the command line by the request's fields; None or an empty list if nothing is given.
+        recipe: The recipe or its file.
         registry: Finds components.
-        measures: Whether anything is measured; if not, metrics and judges of the recipe are left out.
+        measures: Whether the command measures anything; if not, metrics and judges of the recipe are left out.
 
     Raises:
         BadRecipe: The recipe is not valid.
@@ -55,7 +55,7 @@ def make_request(
 
 
 def _keep_images(values: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
-    """Return metrics, judges and options of a recipe as they are if only images are made."""
+    """Return the metrics, judges and options of a recipe for a command that only generates images."""
 
     def is_measured(key: str) -> bool:
         address = Address.parse(key)

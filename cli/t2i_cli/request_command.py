@@ -1,4 +1,4 @@
-"""Commands whose options are the fields of core's request, built when the command is called."""
+"""Commands whose options are the fields of core's request; the options are built when the command runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class RequestCommand(TyperCommand):
     """A command that takes fields of core's request as options, before its own; `ctx.obj` holds their values.
 
-    The request needs pydantic. Listing asks no command for its options, so it imports neither.
+    The request needs pydantic. `t2i --help` and `t2i list-plugins` build no options, so they import neither.
     """
 
     @cached_property
@@ -33,13 +33,13 @@ class RequestCommand(TyperCommand):
         return [*self.options, *super().get_params(ctx)]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; its function takes its own parameters alone."""
+        """Run the command; pass only its own parameters to its function."""
         ctx.obj = {option.name: ctx.params.pop(option.name) for option in self.options}
         return super().invoke(ctx)
 
 
 def make_options(command: str) -> list[Any]:
-    """Return Typer's options for the fields of the request that a command takes."""
+    """Return Typer options for the request's fields that a command takes."""
     from t2i_core.engine.request import Request
     from t2i_core.engine.request_field import find_option, list_fields
 
@@ -69,7 +69,7 @@ def make_options(command: str) -> list[Any]:
 
 
 def describe_field(field: FieldInfo) -> str:
-    """Return a field's help text with its default, and with a note if the option may be repeated."""
+    """Return a field's help text, with its default and a note if the option may be repeated."""
     from t2i_core.engine.request_field import find_option
 
     option = find_option(field)
@@ -82,7 +82,7 @@ def describe_field(field: FieldInfo) -> str:
 
 
 def _find_type(field: FieldInfo) -> Any:
-    """Return what a command line converts the text of a field to; fields that read texts themselves take texts."""
+    """Return the type that a command line converts a field's text to; `str` if the field parses text itself."""
     from t2i_core.engine.request_field import ReadBy
 
     types = [part for part in get_args(field.annotation) if part is not NoneType] or [field.annotation]

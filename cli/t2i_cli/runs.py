@@ -1,4 +1,4 @@
-"""`t2i runs`: the runs in a folder with their scores, one of them in full, and taking them away."""
+"""`t2i runs`: list the runs of a folder with their scores, show a run, remove runs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from t2i_core.storage.run_removal import check_removable, measure_disk_use, remo
 
 from .terminal import confirm
 
-#: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")
+"""Folder for runs without `--out`."""
 
 _UNREADABLE = "unreadable"
 
 
 def list_runs(named: Path | None, as_json: bool) -> None:
-    """Print the runs of a folder. Raises BadFolder where one is named that is none."""
+    """Print the runs of a folder. Raises BadFolder if a folder is named that does not exist."""
     folder = named or DEFAULT
     if named and not named.is_dir():
         fault = "is not a folder" if named.exists() else "no such folder"
-        raise BadFolder(f"{named}: {fault}; name one that holds runs")
+        raise BadFolder(f"{named}: {fault}; name a folder that holds runs")
     runs = list(stored_runs(folder))
     if as_json:
         print_json([_describe_run(run) for run in runs])
@@ -41,12 +41,12 @@ def list_runs(named: Path | None, as_json: bool) -> None:
 
 
 def show_run(folder: Path, as_json: bool) -> None:
-    """Print what run.json says of a run, the long lists of versions with `--json` alone. Raises BadFolder."""
+    """Print the content of a run's run.json; print lists of versions only as JSON. Raises BadFolder."""
     run = load_run(folder)
     if as_json:
         use = measure_disk_use(run.folder)
-        said = {**run.manifest.to_json(), "status": run.status}
-        print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **said})
+        content = {**run.manifest.to_json(), "status": run.status}
+        print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **content})
         return
     for name, text in _list_facts(run):
         console().print(shown(f"{name + ':':<10}{text}"))
@@ -56,7 +56,11 @@ def show_run(folder: Path, as_json: bool) -> None:
 
 
 def remove_runs(folders: Sequence[Path], yes: bool) -> None:
-    """Remove runs, each asked for unless `yes`. Raises BadFolder; those before it are removed then."""
+    """Remove runs, after a confirmation for each unless `yes` is true.
+
+    Raises:
+        BadFolder: A folder holds no run, or cannot be removed; earlier runs may be removed already.
+    """
     runs = {run.folder: run for run in map(_load_removable, folders)}
     for run in runs.values():
         use = measure_disk_use(run.folder)
@@ -64,14 +68,12 @@ def remove_runs(folders: Sequence[Path], yes: bool) -> None:
             freed = f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
             confirm(f"remove {make_relative(run.folder)} ({freed})?")
         left = remove_run(run.folder)
-        what = (
-            f"its results are removed, what else lies there stays ({', '.join(left[:3])})" if left else "removed"
-        )
+        what = f"results removed; other files stay ({', '.join(left[:3])})" if left else "removed"
         console().print(shown(f"{make_relative(run.folder)}: {what}"))
 
 
 def _load_removable(folder: Path) -> Run | UnreadableRun:
-    """Return the run to remove, readable or not. Raises BadFolder if the folder holds none or is a link."""
+    """Return the run to remove, readable or not. Raises BadFolder if the folder holds no run or is a link."""
     run = next((run for run in stored_runs(folder) if run.folder == folder.absolute()), None)
     found = load_run(folder) if run is None else run
     check_removable(found.folder)
@@ -136,7 +138,7 @@ def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
 
 
 def _list_scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
-    """Yield a line for each score of a run; an empty line if it has none."""
+    """Yield a table row for each score of a run; an empty row if it has none."""
     for result in run.results:
         yield result.metric, result.label, format_number(result.score), format_interval(result.ci)
     if not run.results:

@@ -1,4 +1,4 @@
-"""Standard output and standard error of the command line: what may reach them."""
+"""Guards on standard output and standard error of the command line."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from t2i_core.api.redaction import redact
 from t2i_core.api.text import STEERING, escape_control_characters
 
 _FOREIGN = re.compile(
-    r"\x1b(?!\[[\d;]*[mABCDGK]|\[\?25[hl])"  # what rich and tqdm write: colours, moves, the cursor
+    r"\x1b(?!\[[\d;]*[mABCDGK]|\[\?25[hl])"  # sequences that rich and tqdm write: colours, cursor moves, cursor
     r"|(?![\t\n\r\x1b])" + STEERING.pattern
 )
-"""Control characters and escape sequences that none of our own output holds."""
+"""Control characters and escape sequences that t2i, rich and tqdm never write."""
 
 
 def guard_output() -> None:
-    """Keep secrets, and control characters of others, out of all that this process prints.
+    """Remove secrets and foreign control characters from everything that this process prints.
 
-    This holds for plugins and libraries too: their prints, warnings, log lines and tracebacks.
+    That includes prints, warnings, log lines and tracebacks of plugins and libraries.
     """
     sys.stdout, sys.stderr = cast(TextIO, GuardedStream(sys.stdout)), cast(TextIO, GuardedStream(sys.stderr))
 
 
 class GuardedStream:
-    """Standard output or standard error without secrets and, on a terminal, without sequences that steer it.
+    """Standard output or standard error without secrets and, on a terminal, without foreign escape sequences.
 
     Colours, cursor moves and line erasure pass, because progress bars print them.
     """
@@ -38,7 +38,7 @@ class GuardedStream:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write a text, and return its length."""
+        """Write a text and return its length."""
         kept = redact(text)
         if self.stream.isatty():
             kept = _FOREIGN.sub(lambda found: escape_control_characters(found[0]), kept)
@@ -55,27 +55,27 @@ class GuardedStream:
 
 
 def confirm(question: str) -> None:
-    """Ask, and end the command if the answer is no. Raises UsageError without a terminal."""
+    """Ask a question; end the command if the answer is no. Raises UsageError without a terminal."""
     from .commands import UsageError
 
     if not sys.stdin.isatty():
-        raise UsageError("this must be confirmed, and nobody can be asked without a terminal: give --yes")
+        raise UsageError("this command asks for confirmation, which needs a terminal; give --yes to skip it")
     typer.confirm(escape_control_characters(question), abort=True, err=True)
 
 
 def _is_real(stream: Any) -> bool:
-    """Whether a stream is the process's standard output, guarded or not."""
+    """Return whether a stream is the process's standard output, guarded or not."""
     return getattr(stream, "stream", stream) is sys.__stdout__
 
 
 @contextlib.contextmanager
 def keep_stdout_clean() -> Iterator[None]:
-    """Send to standard error what libraries print, C ones too, so that standard output holds only the answer."""
+    """Redirect prints of libraries, including C libraries, to standard error."""
     sys.stdout.flush()
     with contextlib.ExitStack() as stack:
         try:
             descriptor = sys.stdout.fileno() if _is_real(sys.stdout) else None
-        except (AttributeError, OSError):  # no real standard output here
+        except (AttributeError, OSError):  # standard output has no file descriptor
             descriptor = None
         if descriptor is not None:
             kept = os.dup(descriptor)

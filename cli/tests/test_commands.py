@@ -36,7 +36,7 @@ def test_a_broken_command_harms_only_itself(toy, install, t2i):
     assert "plugin x-bad 1.0 (x_bad:app): does not import: RuntimeError: no" in bad.stderr
     odd = t2i("odd")
     assert odd.exit_code == 4
-    assert "its command 'odd' is a int, want a typer.Typer" in odd.stderr
+    assert "its command 'odd' must be a typer.Typer (got int)" in odd.stderr
 
 
 def test_own_commands_come_first(toy, install, t2i):
@@ -106,7 +106,7 @@ def test_wrong_usage_is_one_line(site, t2i):
         ): "Invalid value for '--noise': 'much' is not one of 'shared', 'per-prompt' (see",
         ("eval",): "name a metric with --metric (t2i list-plugins --kind metric shows them) (see",
         ("eval", "--metric", "brightness"): "name a model with --model (t2i",
-        ("cache", "clean"): "say with --limit how much may stay, or set T2I_CACHE_LIMIT (see",
+        ("cache", "clean"): "give the size to keep with --limit, or set T2I_CACHE_LIMIT (see",
         ("info",): "Missing argument 'KIND:NAME' (see `t2i info --help`)",
     }.items():
         result = t2i(*words)
@@ -117,9 +117,9 @@ def test_wrong_usage_is_one_line(site, t2i):
 
 AT_THE_END = """
 import os, signal, sys
-from t2i_cli.interrupts import heed_interrupts
+from t2i_cli.interrupts import install_handlers
 
-heed_interrupts()
+install_handlers()
 
 
 class Last:

@@ -143,7 +143,7 @@ def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
     done = t2i_process(*words)
     assert done.returncode == 130
     assert (
-        "error: interrupted: what was made is kept, and the same command goes on where it stopped: "
+        "error: interrupted; finished work is kept, and the same command resumes it: "
         f"{shlex.join(['t2i', *words])}\n"
     ) in done.stderr
     assert "Traceback" not in done.stderr
@@ -171,7 +171,7 @@ def test_a_signal_ends_a_run_in_order_whoever_swallows_it(swallowed, number, cod
     monkeypatch.setenv("TOY_SIGNAL", f"{int(number)} {swallowed}")
     done = t2i_process(*EVAL, "--out", "run")
     assert done.returncode == code
-    assert "goes on where it stopped: t2i eval" in done.stderr
+    assert "the same command resumes it: t2i eval" in done.stderr
     assert done.stderr.count("error: ") == 1
     assert "Traceback" not in done.stderr
     monkeypatch.delenv("TOY_SIGNAL")

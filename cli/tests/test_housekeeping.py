@@ -88,7 +88,7 @@ def test_nothing_is_removed_where_nobody_can_be_asked(run, words):
 
     refused = CliRunner().invoke(app, words, input="y\n")
     assert refused.exit_code == 2
-    assert "nobody can be asked without a terminal: give --yes" in refused.stderr
+    assert "needs a terminal; give --yes" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert len(list(run.rglob("*.png"))) == 8
     assert len(list((run.parent / "cache").rglob("*.png"))) == 5
@@ -101,7 +101,7 @@ def test_what_is_not_the_runs_stays(run, t2i, tmp_path):
     own = (f for f in run.rglob("*") if f.is_file() and f.name != "notes.txt")
     assert listed["bytes"] == sum(f.stat().st_size for f in own)
     done = t2i("runs", "remove", "run", "--yes")
-    assert "what else lies there stays (another, notes.txt)" in done.stdout
+    assert "other files stay (another, notes.txt)" in done.stdout
     assert sorted(p.name for p in run.iterdir()) == ["another", "notes.txt"]
     refused = t2i("runs", "remove", tmp_path, "--yes")
     assert refused.exit_code == 11
@@ -285,7 +285,7 @@ def test_removing_a_run_leaves_what_a_link_leads_to(run, t2i, victim, place):
     (run / place).symlink_to(victim)
     done = t2i("runs", "remove", "run", "--yes")
     assert done.exit_code == 0
-    assert f"what else lies there stays ({place.partition('/')[0]})" in done.stdout
+    assert f"other files stay ({place.partition('/')[0]})" in done.stdout
     assert contents(victim) == before
     assert [path.name for path in run.rglob("*")] == [*Path(place).parts]
 

@@ -8,7 +8,7 @@ def test_a_component_says_all_of_itself(toy, t2i):
     assert "grey  generator of toy 0.7 (toy_plugin)\nGrey squares.\n" in text
     assert "  grey.level: int (default 128, >= 0, <= 255)\n      How bright the squares are.\n" in text
     assert "domain:       photographs" in text
-    assert "It has no options." in t2i("info", "meter").stdout
+    assert "No options." in t2i("info", "meter").stdout
     assert "capabilities: reward" in t2i("info", "meter").stdout
     assert "citation:     Doe 2020" in t2i("info", "brightness").stdout
 
@@ -65,7 +65,7 @@ def test_of_a_preset_what_it_sets_and_the_keys_to_type(toy, install, t2i):
     assert t2i("info", "one").stdout.partition("Options (-o KEY=VALUE)\n")[2].splitlines() == [
         "  one.steps: int | None (this preset: 50, default None, >= 1)",
         "  one.call: dict[str, Any] (this preset: {'eta': 0.0}, default {})",
-        "      one.call.KEY: one entry of it",
+        "      one.call.KEY: one entry",
         "  one.first: Stage | None (this preset: {'model': 'b', 'steps': 25}, default None)",
         "  one.first.model: str (this preset: 'b', required)",
         "  one.first.steps: int | None (this preset: 25, default None, >= 1)",

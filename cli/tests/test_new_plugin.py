@@ -18,7 +18,7 @@ def test_a_plugin_is_written_and_the_next_steps_are_said(word, kind, site, t2i, 
     written = {p.relative_to(folder) for p in folder.rglob("*") if p.is_file()}
     assert written == render(kind, "two-words").keys()
     assert "  pip install -e t2i-two-words\n" in result.stdout
-    (main,) = re.findall(r"Then change (\S+);", result.stdout)
+    (main,) = re.findall(r"Then edit (\S+);", result.stdout)
     assert (tmp_path / main).is_file()
 
 
@@ -32,17 +32,17 @@ def test_nothing_of_the_template_is_left_over():
     ("words", "code", "said"),
     [
         (["metrix", "new"], 2, "unknown kind 'metrix': did you mean 'metric'?"),
-        (["command", "new"], 2, "no template makes a plugin's command"),
-        (["metric", "My Metric!"], 2, "'My Metric!' is no plugin's name: want .*: my-metric"),
-        (["metric", "t2i-new"], 2, "without the t2i- of the distribution: new"),
+        (["command", "new"], 2, "there is no template for a command"),
+        (["metric", "My Metric!"], 2, "'My Metric!' is not a valid name; use .*: my-metric"),
+        (["metric", "t2i-new"], 2, "without the distribution's prefix t2i-: new"),
         (["metric", "3d"], 2, "a letter first.*: d "),
-        (["metric", "x" * (LONGEST + 1)], 2, f"{LONGEST} characters at most"),
-        (["metric", "éé"], 2, "is no plugin's name"),
-        (["metric", "core"], 5, "there is a distribution t2i-core already"),
-        (["judge", "grey"], 5, "the name 'grey' is taken, by a generator of toy 0.7"),
-        (["metric", "far"], 5, "the name 'far' is taken, by t2i-away, which is not installed"),
-        (["metric", "away"], 5, "there is a distribution t2i-away already"),
-        (["metric", "lent"], 5, "there is a module t2i_lent already"),
+        (["metric", "x" * (LONGEST + 1)], 2, f"at most {LONGEST} characters"),
+        (["metric", "éé"], 2, "is not a valid name"),
+        (["metric", "core"], 5, "a distribution t2i-core exists already"),
+        (["judge", "grey"], 5, "the name 'grey' is taken by a generator of toy 0.7"),
+        (["metric", "far"], 5, "the name 'far' is taken by t2i-away, which is not installed"),
+        (["metric", "away"], 5, "a distribution t2i-away exists already"),
+        (["metric", "lent"], 5, "a module t2i_lent exists already"),
     ],
 )
 def test_bad_and_taken_names_are_refused(words, code, said, toy, install, t2i, tmp_path, monkeypatch):

@@ -55,7 +55,10 @@ def test_an_unknown_kind_is_wrong_usage(toy, t2i):
     assert "did you mean 'metric'" in result.stderr
 
 
-ABOUT = "t2i info NAME shows the options and the licence of weights; the licences above are the plugins' own."
+ABOUT = (
+    "t2i info NAME shows a component's options and the licence of its weights. "
+    "The licences above are those of the plugins' code."
+)
 
 
 def test_names_stand_by_kind_and_distribution(toy, install, site, t2i, monkeypatch):
@@ -73,7 +76,7 @@ Generators (--model)
   toy 0.7: A toy.
     grey
 
-Judges (--judge), by what they offer
+Judges (--judge), by capability
   toy 0.7: A toy.
     reward: meter
   x-many 1.0 (AGPL-3.0-only): The distribution x-many.
@@ -158,7 +161,7 @@ def test_unreadable_metadata_is_a_warning(toy, site, t2i):
     (site / "toy-0.7.dist-info" / "entry_points.txt").write_text("[t2i.metrics]\nnonsense\ngood = toy_plugin\n")
     result = t2i("list-plugins", "--json")
     assert set(rows(result)) == {"good"}
-    assert "warning: toy 0.7: [t2i.metrics] 'nonsense' is no entry point" in t2i("list-plugins").stderr
+    assert "warning: toy 0.7: [t2i.metrics] 'nonsense' is not an entry point" in t2i("list-plugins").stderr
 
 
 @pytest.mark.parametrize(

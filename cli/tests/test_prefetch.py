@@ -56,10 +56,7 @@ def test_what_is_loaded_is_fetched_once_with_options_as_they_hold_here(toy, inst
     monkeypatch.chdir(tmp_path)
     done = t2i("prefetch", "far:a", "far:a", "near", "--device", "cpu")
     assert done.exit_code == 0, done.stderr
-    assert (
-        done.stdout
-        == f"generator far:a: is here, ORG/a@{'89abcdef01' * 4}\njudge near: needs nothing from a network\n"
-    )
+    assert done.stdout == f"generator far:a: is here, ORG/a@{'89abcdef01' * 4}\njudge near: needs no download\n"
     assert (tmp_path / "fetched").read_text() == "a float32\n"
 
 
@@ -113,8 +110,8 @@ def test_of_one_model_under_several_settings_it_is_said_once(toy, t2i, tmp_path)
     done = t2i("prefetch", "r.yaml")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "generator grey: needs nothing from a network",
-        "judge meter: needs nothing from a network",
+        "generator grey: needs no download",
+        "judge meter: needs no download",
     ]
 
 
@@ -127,7 +124,7 @@ def test_what_is_not_on_this_machine_is_not_said_to_need_no_network(install, t2i
     gone = t2i("prefetch", "list:gone.txt")
     assert (gone.exit_code, gone.stderr) == (10, "error: there is no gone.txt\n")
     Path("here.txt").write_text("a dog\n")
-    assert t2i("prefetch", "list:here.txt").stdout == "prompt source list:here.txt: needs nothing from a network\n"
+    assert t2i("prefetch", "list:here.txt").stdout == "prompt source list:here.txt: needs no download\n"
     wrong = t2i("prefetch", "strict")
     assert (wrong.exit_code, wrong.stdout, wrong.stderr) == (6, "", "error: never right\n")
 
@@ -168,9 +165,12 @@ def test_what_cannot_be_fetched_is_said(toy, install, t2i, tmp_path, monkeypatch
     assert (gone.exit_code, gone.stderr) == (12, "error: nobody has 'gone'\n")
     unknown = t2i("prefetch", "nonsense")
     assert unknown.exit_code == 3
-    assert unknown.stderr == "error: unknown component 'nonsense'; `t2i list-plugins` shows what there is\n"
-    assert "is a metric: nothing of it could be fetched" in t2i("prefetch", "brightness").stderr
-    assert t2i("prefetch", "p.txt").stderr == "error: p.txt is a file of prompts: nothing of it could be fetched\n"
+    assert unknown.stderr == "error: unknown component 'nonsense'; `t2i list-plugins` shows all names\n"
+    assert "is a metric and needs no download" in t2i("prefetch", "brightness").stderr
+    assert (
+        t2i("prefetch", "p.txt").stderr
+        == "error: p.txt is a prompt file and needs no download; name a model, a judge or a recipe\n"
+    )
 
 
 def test_info_says_what_a_user_must_know(toy, install, t2i):
@@ -208,5 +208,5 @@ def test_doctor_says_whose_weights_are_missing(toy, install, t2i):
     said = t2i("doctor")
     assert said.exit_code == 0, said.stderr
     assert "weights:   here: here; missing: gone\n" in said.stdout
-    assert "t2i prefetch NAME fetches what is missing" in said.stdout
-    assert "not known whether it is here: odd: an odd one" in said.stdout
+    assert "t2i prefetch NAME downloads missing weights" in said.stdout
+    assert "cannot tell whether the weights are here: odd: an odd one" in said.stdout

@@ -73,7 +73,7 @@ def test_a_row_may_stand_in_one_column_alone(table, t2i):
     table.write_text(TABLE.replace("score: bright}", f"score: bright}}\n  other: {{recipe: {{{own}}}}}"))
     refused = t2i("reproduce", "doe.yaml", "--row", "Gray")
     assert refused.exit_code == 6
-    assert "--row 'Gray': the table has Grey, Dark, Pale" in refused.stderr
+    assert "--row 'Gray': no such row; the table has Grey, Dark, Pale" in refused.stderr
     for row, columns in (("Pale", ["other"]), ("Dark", ["mean", "share"])):
         done = t2i("reproduce", "doe.yaml", "--row", row, "--json")
         assert done.exit_code == 0, done.stderr
@@ -83,7 +83,7 @@ def test_a_row_may_stand_in_one_column_alone(table, t2i):
 def test_mini_compares_nothing(table, t2i):
     page = t2i("reproduce", "doe.yaml", "--mini").stdout
     assert "published" not in page.partition("note:")[0]
-    assert "models of the mini world, which no paper has measured: nothing is compared" in page
+    assert "no paper has measured the models of the mini world, so nothing is compared" in page
     (cell,) = json.loads(t2i("reproduce", "doe.yaml", "--mini", "--json").stdout)["cells"]
     assert set(cell) == {"row", "column", "measured", "ci", "run"}
 
@@ -91,8 +91,8 @@ def test_mini_compares_nothing(table, t2i):
 def test_a_table_without_printed_values_says_so(table, t2i, tmp_path):
     table.write_text(TABLE.partition("published:")[0] + "mini:" + TABLE.partition("mini:")[2])
     page = t2i("reproduce", "doe.yaml").stdout
-    assert "holds it" not in page
-    assert "note: no values of this table are stored: nothing is compared" in page
+    assert "in interval" not in page
+    assert "note: t2i stores no published values of this table, so nothing is compared" in page
     (cell, *_) = json.loads(t2i("reproduce", "doe.yaml", "--json").stdout)["cells"]
     assert cell["published"] is cell["diff"] is cell["holds"] is None
 
@@ -106,14 +106,14 @@ def test_a_column_may_be_one_level_of_a_facet(table, t2i):
     table.write_text(TABLE.replace("score: bright}", "score: brightness, level: {size: huge}}"))
     refused = t2i("reproduce", "doe.yaml")
     assert refused.exit_code == 6
-    assert "column 'share': brightness does not give 'huge' of Grey" in refused.stderr
+    assert "column 'share': brightness does not give 'huge' for Grey" in refused.stderr
 
 
 def test_a_column_may_come_from_an_analysis(table, t2i):
     table.write_text(TABLE.replace("score: bright}", "analysis: {name: rows, row: {what: all}}}"))
     refused = t2i("reproduce", "doe.yaml")
     assert refused.exit_code == 6
-    assert "brightness does not give the analysis 'rows' of Grey" in refused.stderr
+    assert "brightness does not give the analysis 'rows' for Grey" in refused.stderr
 
 
 def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
@@ -130,7 +130,7 @@ def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
         (("reproduce",), 2, "error: name a table (t2i reproduce --list shows them)"),
         (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11': did you mean 'tiam-1'"),
         (("reproduce", "gone.yaml"), 13, "gone.yaml: no such file"),
-        (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': the table has Grey, Dark\n"),
+        (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': no such row; the table has Grey, Dark\n"),
     ],
 )
 def test_what_is_wrong_is_one_line(table, t2i, words, code, part):
@@ -145,8 +145,11 @@ def test_what_is_wrong_is_one_line(table, t2i, words, code, part):
     [
         ("- a", "want keys such as title"),
         ("title: t", "columns: Field required"),
-        (TABLE.replace("score: bright}", "level: {size: big}}"), "a level wants the name of its score"),
-        (TABLE.replace("Dark: {mean", "Dark: {maen"), "published: there is no column maen"),
+        (
+            TABLE.replace("score: bright}", "level: {size: big}}"),
+            "a column with 'level' must also name its 'score'",
+        ),
+        (TABLE.replace("Dark: {mean", "Dark: {maen"), "published: no such column: maen"),
         ("a: [", "not YAML"),
         ("title: 2020-13-45", "not YAML"),
     ],
@@ -221,7 +224,7 @@ def test_a_column_that_is_not_given_harms_no_other(table, t2i):
     table.write_text(TABLE.replace("score: bright}", "score: brigt}"))
     done = t2i("reproduce", "doe.yaml", "--json")
     assert done.exit_code == 6
-    assert "column 'share': brightness does not give 'brigt' of Grey" in done.stderr
+    assert "column 'share': brightness does not give 'brigt' for Grey" in done.stderr
     measured = [c["column"] for c in json.loads(done.stdout)["cells"] if c["measured"] is not None]
     assert measured == ["mean", "mean"]
 
@@ -230,7 +233,7 @@ def test_both_sides_are_checked_before_anything_runs(table, t2i, tmp_path):
     table.write_text(TABLE.replace("metrics: brightness, models: grey, prompts: four", "metrics: brightness"))
     done = t2i("reproduce", "doe.yaml", "--out", "runs")
     assert (done.exit_code, (tmp_path / "runs").exists()) == (13, False)
-    assert done.stderr == "error: table doe.yaml, column 'mean': names no model\n"
+    assert done.stderr == "error: table doe.yaml, column 'mean': the recipe must name a model\n"
 
 
 def test_the_plans_of_all_columns_are_one_document(table, t2i):

@@ -1,6 +1,6 @@
-"""Finds, resolves and configures t2i plugins.
+"""The registry: finds, resolves and configures t2i plugins.
 
-Listing reads metadata only; a plugin's module is imported when one of its components is asked for by name.
+Listing reads metadata only. A plugin's module is imported when somebody uses one of its components by name.
 """
 
 from __future__ import annotations

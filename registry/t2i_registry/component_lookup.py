@@ -1,4 +1,4 @@
-"""From a name to an installed component with argument and options settled."""
+"""Lookup of installed components by name, with their argument and validated options."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Description:
-    """A component before the user's own argument and options.
+    """A component before the user's argument and options apply.
 
-    entry:      what the user's name means
-    made_by:    the entry whose code makes it: another one where the name is a preset's
-    info:       the descriptor; of a preset, the other component's with what the preset says in its place
-    argument:   what a preset sets
-    options:    what a preset sets
-    presets:    the presets on the way, outermost first
+    Attributes:
+        entry: Entry that the user's name refers to.
+        made_by: Entry whose code creates the component; another one if the name is a preset.
+        info: Descriptor; for a preset, that of the underlying component with the preset's changes.
+        argument: Argument that a preset sets.
+        options: Options that presets set.
+        presets: Presets between the name and the component, outermost first.
     """
 
     entry: Entry
@@ -47,13 +48,13 @@ class Description:
 
     @property
     def summary(self) -> str:
-        """The component's own line."""
+        """The one-line summary of the component, or of its outermost preset."""
         return (self.presets[0] if self.presets else self.info).summary
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A component as a user names it: `[dist/]name[:argument]`."""
+    """A component as users name it: `[dist/]name[:argument]`."""
 
     name: str
     dist: str | None = None
@@ -61,14 +62,14 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> Spec:
-        """Read it; the argument may hold anything."""
+        """Parse a spec; the argument may contain any characters."""
         head, colon, argument = text.strip().partition(":")
         dist, slash, name = head.rpartition("/")
         return cls(name, dist if slash else None, argument if colon else None)
 
 
 class ComponentLookup:
-    """Finds installed components by name and settles their options."""
+    """Finds installed components by name and validates their options."""
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
         self._given = catalogue
@@ -76,13 +77,22 @@ class ComponentLookup:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """What is installed, scanned when first asked for."""
+        """The installed components, scanned at the first access."""
         return self._given if self._given is not None else scan()
 
     def find(self, kind: EntryKind, name: str, dist: str | None = None) -> Entry:
-        """Return the one entry of this name.
+        """Return the only entry of a name.
 
-        Raises UnknownName, AmbiguousName or BrokenPlugin; MissingDependency where it is known who would offer it.
+        Args:
+            kind: Kind of the component.
+            name: Its name.
+            dist: Its distribution; any distribution if None.
+
+        Raises:
+            UnknownName: Nothing of this name is installed.
+            MissingDependency: A known distribution that is not installed offers the name.
+            AmbiguousName: Several distributions offer the name.
+            BrokenPlugin: One distribution registers the name several times.
         """
         found = self.catalogue.find_entries(kind, name, dist)
         if not found:
@@ -90,17 +100,22 @@ class ComponentLookup:
         if len({e.dist for e in found}) > 1:
             offers = " and ".join(f"{e.dist} {e.version}" for e in found)
             ways = " or ".join(dict.fromkeys(e.full_name for e in found))
-            raise AmbiguousName(f"{_format_kind(kind)} {name!r} is offered by {offers}: say {ways}")
+            raise AmbiguousName(f"{_format_kind(kind)} {name!r} is offered by {offers}; write {ways}")
         if len(found) > 1:
             targets = " and ".join(e.module for e in found)
             plugin = f"plugin {found[0].dist} {found[0].version}"
-            raise BrokenPlugin(f"{plugin} enters {_format_kind(kind)} {name!r} {len(found)} times: {targets}")
+            raise BrokenPlugin(f"{plugin} registers {_format_kind(kind)} {name!r} {len(found)} times: {targets}")
         return found[0]
 
     def find_any(self, text: str) -> list[tuple[Entry, str | None]]:
-        """Return every entry that `[kind:][dist/]name[:argument]` may mean, with the argument.
+        """Return every entry that a text may mean, with the argument.
 
-        Raises UnknownName, with the nearest names of all kinds, or AmbiguousName.
+        Args:
+            text: `[kind:][dist/]name[:argument]`.
+
+        Raises:
+            UnknownName: Nothing of this name is installed; the message has the nearest names of all kinds.
+            AmbiguousName: Several distributions offer the name.
         """
         head, colon, rest = text.partition(":")
         kind = find_kind(head) if colon else None
@@ -115,23 +130,36 @@ class ComponentLookup:
         return [(self.find(k, spec.name, spec.dist), spec.argument) for k in kinds]
 
     def describe(self, entry: Entry) -> Description:
-        """Load an entry's descriptor, through presets. Raises BrokenPlugin or MissingDependency."""
+        """Load an entry's descriptor and resolve presets. Raises BrokenPlugin or MissingDependency."""
         return self._describe(entry, ())
 
     def component(self, kind: Kind, spec: str, options: OptionTable) -> Component[Any]:
-        """Return the component that a user names `name`, `name:argument` or `dist/name`, its options checked.
+        """Return the component of a spec, with validated options.
 
-        Raises UnknownName, AmbiguousName, BrokenPlugin, BadOption or MissingDependency.
+        Args:
+            kind: Kind of the component.
+            spec: `name`, `name:argument` or `dist/name`.
+            options: Option table of the user.
+
+        Raises:
+            UnknownName: Nothing of this name is installed.
+            AmbiguousName: Several distributions offer the name.
+            BrokenPlugin: The plugin does not load.
+            BadOption: The argument or an option is not valid.
+            MissingDependency: The component needs something that is not installed.
         """
         parsed = Spec.parse(spec)
         return self.settle(self.find(kind, parsed.name, parsed.dist), spec, options)
 
     def settle(self, entry: Entry, spec: str, options: OptionTable) -> Component[Any]:
-        """Return the component of an entry, named as in `spec`, its options checked."""
+        """Return the component of an entry, with the argument of `spec` and validated options.
+
+        Errors are those of `component`, except for names.
+        """
         from t2i_core.engine.component import Component
 
         described = self.describe(entry)
-        kind: Kind = entry.kind  # type: ignore[assignment]  # commands are never settled
+        kind: Kind = entry.kind  # type: ignore[assignment]  # never a command
         argument = _settle_argument(described, Spec.parse(spec).argument)
         given = select_options(self._refuse_ambiguous(options), kind, entry.name, entry.dist)
         whose = f"{_format_kind(kind)} {entry.name!r}"
@@ -149,13 +177,19 @@ class ComponentLookup:
         )
 
     def name_option(self, entry: Entry) -> str:
-        """Return the name before the dot by which a user sets options of this component and of no other."""
+        """Return the shortest option prefix (`NAME` in `NAME.KEY=VALUE`) that means only this component."""
         same = [e for kind in KINDS for e in self.catalogue.find_entries(kind, entry.name)]
         name = entry.full_name if len({e.dist for e in same if e.kind == entry.kind}) > 1 else entry.name
         return f"{entry.kind}:{name}" if len({e.kind for e in same}) > 1 else name
 
     def check_names(self, options: OptionTable) -> None:
-        """Refuse options of components that nobody offers. Raises UnknownName, AmbiguousName or BadOption."""
+        """Check that every key of an option table names a component.
+
+        Raises:
+            UnknownName: A key names no component.
+            AmbiguousName: A key names components of several kinds or distributions.
+            BadOption: A key has an unknown kind.
+        """
         for key in self._refuse_ambiguous(options):
             address = Address.parse(key)
             if address.kind:
@@ -164,13 +198,15 @@ class ComponentLookup:
                 self.find_any(key)
 
     def _refuse_ambiguous(self, options: OptionTable) -> OptionTable:
-        """Refuse a bare name that components of several kinds share."""
+        """Raise AmbiguousName if a key without a kind names components of several kinds."""
         for key in options:
             address = Address.parse(key)
             kinds = [k for k in KINDS if self.catalogue.find_entries(k, address.name, address.dist)]
             if address.kind is None and len(kinds) > 1:
                 ways = " or ".join(f"{kind}:{key}" for kind in kinds)
-                raise AmbiguousName(f"options of {key!r}: components of several kinds have this name: say {ways}")
+                raise AmbiguousName(
+                    f"options of {key!r}: components of several kinds have this name; write {ways}"
+                )
         return options
 
     def _describe(self, entry: Entry, path: tuple[Entry, ...]) -> Description:
@@ -178,7 +214,7 @@ class ComponentLookup:
 
         if entry in path:
             circle = " -> ".join(e.name for e in (*path[path.index(entry) :], entry))
-            raise BrokenPlugin(f"plugin {entry.origin}: presets lead in a circle: {circle}")
+            raise BrokenPlugin(f"plugin {entry.origin}: its presets refer to each other in a circle: {circle}")
         if entry not in self._loaded:
             self._loaded[entry] = load(entry)
         descriptor = self._loaded[entry]
@@ -187,7 +223,8 @@ class ComponentLookup:
         base = self._describe(self._find_base(entry, descriptor), (*path, entry))
         if descriptor.argument is not None and base.argument is not None:
             raise BrokenPlugin(
-                f"plugin {entry.origin}: preset {entry.name!r} sets the argument that {base.entry.name!r} has set"
+                f"plugin {entry.origin}: preset {entry.name!r} sets an argument, but its base {base.entry.name!r} "
+                "already sets one"
             )
         changes: dict[str, Any] = {"about": base.info.about.overlay(descriptor.about)}
         if descriptor.domain is not None and hasattr(base.info, "domain"):
@@ -202,7 +239,7 @@ class ComponentLookup:
         )
 
     def _find_base(self, entry: Entry, preset: Preset) -> Entry:
-        """Find what a preset names; that it is not installed is no fault of the user's name."""
+        """Return the entry that a preset refers to. Raises MissingDependency if it is not installed."""
         spec = Spec.parse(preset.of)
         try:
             return self.find(entry.kind, spec.name, spec.dist)
@@ -215,7 +252,7 @@ class ComponentLookup:
             ) from error
 
     def find_missing_dist(self, name: str) -> str | None:
-        """Return the distribution that offers a name and is not installed, where one is known."""
+        """Return the distribution that offers a name but is not installed; None if no such one is known."""
         catalogue = self.catalogue
         offering = catalogue.elsewhere.get(name)
         installed = {
@@ -224,7 +261,7 @@ class ComponentLookup:
         return None if offering in installed else offering
 
     def _refuse_absent(self, name: str, dist: str | None) -> None:
-        """Raise MissingDependency for a name that a distribution offers which is not installed."""
+        """Raise MissingDependency if a known distribution offers the name but is not installed."""
         wanted = self.find_missing_dist(name)
         if wanted and (dist is None or normalize_name(dist) == wanted):
             raise MissingDependency(f"{name!r} comes with {wanted}, which is not installed: install {wanted}")
@@ -245,21 +282,21 @@ class ComponentLookup:
 
 
 def _make_unknown_among(what: str, name: str, known: set[str], hint: str) -> UnknownName:
-    """Return the error of an unknown name, with a hint, near names, or where all names are listed."""
-    listed = "" if hint or did_you_mean(name, known) else "`t2i list-plugins` shows what there is"
+    """Return the error for an unknown name, with a hint, near names, or the command that lists all names."""
+    listed = "" if hint or did_you_mean(name, known) else "`t2i list-plugins` shows all names"
     return UnknownName.among(what, name, known, hint or listed)
 
 
 def _settle_argument(described: Description, given: str | None) -> str | None:
-    """Settle the argument between preset and user. Raises BadOption."""
+    """Return the argument that the preset or the user sets. Raises BadOption."""
     info, name = described.info, described.entry.name
     kind = _format_kind(described.entry.kind)
     if described.argument is not None:
         if given is not None:
-            raise BadOption(f"{kind} {name!r} takes no argument: it is a preset that sets {described.argument!r}")
+            raise BadOption(f"{kind} {name!r} takes no argument, because the preset sets {described.argument!r}")
         return described.argument
     if given is not None and not (info.argument or info.needs_argument):
-        raise BadOption(f"{kind} {name!r} takes no argument, got {given!r}")
+        raise BadOption(f"{kind} {name!r} takes no argument (got {given!r})")
     if not given and info.needs_argument:
         what = f" ({info.argument})" if info.argument else ""
         raise BadOption(f"{kind} {name!r} needs an argument: {name}:ARGUMENT{what}")

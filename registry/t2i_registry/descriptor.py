@@ -1,8 +1,8 @@
-"""Imports one plugin's module in isolation and asks its hook for descriptors.
+"""Loading of a plugin's descriptors: import its module in isolation and call its hook.
 
-Each module has a plugin manager of its own: `load_setuptools_entrypoints` would key on an entry point's name
-whatever its group, stop at the first failure and let the first of two same-named plugins win silently, and
-`check_pending` would make everybody answer for one misspelt hook.
+Each module gets its own plugin manager. pluggy's `load_setuptools_entrypoints` ignores the entry point's group,
+stops at the first failure and silently takes the first of two plugins with one name. Its `check_pending` would let
+one misspelt hook break all plugins.
 """
 
 from __future__ import annotations
@@ -34,10 +34,13 @@ HOOKS = {
 
 
 def load(entry: Entry) -> Info | Preset:
-    """Import the entry's module and return the descriptor of the entry's name.
+    """Import an entry's module and return the descriptor of the entry's name.
 
-    Raises BrokenPlugin, or MissingDependency where the module needs one that is not installed. What the plugin
-    prints goes to standard error.
+    Prints of the plugin go to standard error.
+
+    Raises:
+        BrokenPlugin: The module does not import, or its hook is not valid or offers no such name.
+        MissingDependency: The module needs a module that is not installed.
     """
     plugin = load_target(entry)
     offered = _call_hook(entry, plugin)
@@ -52,11 +55,11 @@ def load(entry: Entry) -> Info | Preset:
 
 
 def load_target(entry: Entry) -> Any:
-    """Import what an entry points at.
+    """Import the object that an entry refers to.
 
     Raises:
-        BrokenPlugin: If its distribution requires another t2i-core than the installed one, or the import fails.
-        MissingDependency: If the module needs one that is not installed.
+        BrokenPlugin: The distribution requires another version of t2i-core, or the import fails.
+        MissingDependency: The module needs a module that is not installed.
     """
     _check_core(entry)
     with _guard(entry, "does not import"):
@@ -64,7 +67,7 @@ def load_target(entry: Entry) -> Any:
 
 
 def _check_core(entry: Entry) -> None:
-    """Refuse a distribution whose requirement on t2i-core excludes the installed version."""
+    """Raise BrokenPlugin if the distribution's requirement on t2i-core excludes the installed version."""
     for text in _list_requirements(entry.dist):
         if _read_requirement_name(text) != CORE:
             continue
@@ -84,7 +87,7 @@ def _check_core(entry: Entry) -> None:
 
 
 def _call_hook(entry: Entry, plugin: Any) -> list[Info | Preset]:
-    """Call the hook of the entry's kind; everything it returns must be a descriptor of that kind."""
+    """Return the descriptors that the hook of the entry's kind returns. Raises BrokenPlugin for other values."""
     import pluggy
     from t2i_core.api import hookspecs
     from t2i_core.api.plugin_info import INFO_TYPES, Preset
@@ -108,7 +111,8 @@ def _call_hook(entry: Entry, plugin: Any) -> list[Info | Preset]:
             if not isinstance(item, info_type | Preset):
                 what = "returned" if item is answer else "returned a collection with"
                 raise _make_error(
-                    entry, f"its hook {hook} {what} {_format_value(item)}, want {info_type.__name__} or Preset"
+                    entry,
+                    f"its hook {hook} {what} {_format_value(item)}; it must return {info_type.__name__} or Preset",
                 )
             offered.append(item)
     return offered
@@ -119,7 +123,7 @@ def _is_collection(answer: object) -> bool:
 
 
 def _check_descriptor(entry: Entry, descriptor: Info | Preset) -> None:
-    """Refuse what would fail later with a message that names nobody."""
+    """Raise BrokenPlugin for errors that would otherwise fail later with a message that names no plugin."""
     from t2i_core.api.observation import list_capabilities
     from t2i_core.api.options import Options
     from t2i_core.api.plugin_info import JudgeInfo, Preset, PromptSourceInfo, SelfJudgingInfo
@@ -128,13 +132,13 @@ def _check_descriptor(entry: Entry, descriptor: Info | Preset) -> None:
         return
     if not (isinstance(descriptor.options, type) and issubclass(descriptor.options, Options)):
         raise _make_error(
-            entry, f"options of {entry.name!r} are {_format_value(descriptor.options)}, want a subclass of Options"
+            entry,
+            f"the options of {entry.name!r} must be a subclass of Options "
+            f"(got {_format_value(descriptor.options)})",
         )
     factory = descriptor.prompts if isinstance(descriptor, PromptSourceInfo) else descriptor.create
     if not callable(factory):
-        raise _make_error(
-            entry, f"the factory of {entry.name!r} is {_format_value(factory)}, want something to call"
-        )
+        raise _make_error(entry, f"the factory of {entry.name!r} must be callable (got {_format_value(factory)})")
     if isinstance(descriptor, SelfJudgingInfo | JudgeInfo):
         for capability in descriptor.capabilities:
             if capability not in (known := list_capabilities()):
@@ -146,7 +150,7 @@ def _check_descriptor(entry: Entry, descriptor: Info | Preset) -> None:
 
 @contextlib.contextmanager
 def _guard(entry: Entry, what: str) -> Iterator[None]:
-    """Turn whatever a plugin's code raises, `sys.exit` too, into one error that names the plugin."""
+    """Convert every exception of a plugin's code, including SystemExit, to an error that names the plugin."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
@@ -161,7 +165,7 @@ def _guard(entry: Entry, what: str) -> Iterator[None]:
 
 
 def _describe_missing(entry: Entry, error: ModuleNotFoundError) -> str:
-    """Say which module is missing and how to get it; empty where the plugin's own module is what is missing."""
+    """Return which module is missing and how to install it; empty if the plugin's own module is missing."""
     own = entry.module.partition(":")[0].partition(".")[0]
     module = error.name or ""
     if not module or module.partition(".")[0] == own:
@@ -170,18 +174,18 @@ def _describe_missing(entry: Entry, error: ModuleNotFoundError) -> str:
 
 
 def _suggest_install(dist: str, module: str) -> str:
-    """Name the requirement that brings a module, where the distribution declares one that is not installed."""
+    """Return how to install a module: by the distribution's requirement for it, if it declares one."""
     for requirement in _list_requirements(dist):
         name = _read_requirement_name(requirement)
         if name != normalize_name(module):
             continue
         extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", requirement)
         return f"pip install '{dist}[{extra[1]}]'" if extra else f"pip install {name}"
-    return f"install what brings it, or install {dist} again with its dependencies"
+    return f"install the package that provides it, or install {dist} again with its dependencies"
 
 
 def _list_requirements(dist: str) -> list[str]:
-    """Return the requirements that a distribution declares; none where it is not installed (a given catalogue)."""
+    """Return the requirements of a distribution; an empty list if it is not installed (in a custom catalogue)."""
     try:
         return distribution(dist).requires or []
     except PackageNotFoundError:
@@ -194,11 +198,11 @@ def _read_requirement_name(requirement: str) -> str:
 
 
 def describe_cause(error: BaseException) -> str:
-    """Return an exception in one line: type, message and the last line of code it came from."""
+    """Return an exception as one line: type, message and the line of code that raised it."""
     message = " ".join(str(error).split())
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_machinery(f.filename)]
-    if frames and not isinstance(error, SyntaxError):  # a SyntaxError says itself where
+    if frames and not isinstance(error, SyntaxError):  # the message of a SyntaxError has its place
         text += f" [{frames[-1].filename}:{frames[-1].lineno}]"
     return text
 

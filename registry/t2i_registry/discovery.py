@@ -1,6 +1,6 @@
-"""Which components are installed, read from metadata in one scan; no plugin is imported.
+"""Discovery of installed components from metadata, in one scan, without importing a plugin.
 
-Only the standard library is imported here, so that listing stays quick.
+This module imports only the standard library, so that listing stays fast.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KIND_OF_GROUP: dict[str, EntryKind] = {
 }
 CAPABILITY_PREFIX = "t2i.judges."
 ELSEWHERE_GROUP = "t2i.elsewhere"
-"""Names that a distribution which may not be installed offers: NAME = the package that would offer it."""
+"""Entry-point group for names that other distributions offer, which may not be installed: NAME = PACKAGE."""
 KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
 DISABLE_VARIABLE = "T2I_DISABLE_PLUGINS"
 
@@ -34,10 +34,15 @@ DISABLE_VARIABLE = "T2I_DISABLE_PLUGINS"
 class Entry:
     """One component that an installed distribution offers.
 
-    module:        the entry point's target, the plugin's light module
-    summary:       the distribution's summary
-    capabilities:  of a judge: the groups `t2i.judges.CAPABILITY` under which it is entered too
-    licence:       the distribution's, not that of weights; empty where it does not say
+    Attributes:
+        kind: Kind of the component.
+        name: Name of the component.
+        dist: Name of the distribution.
+        version: Version of the distribution.
+        module: Target of the entry point: the plugin's light module.
+        summary: Summary of the distribution.
+        capabilities: For a judge, the capabilities of its groups `t2i.judges.CAPABILITY`.
+        licence: Licence of the distribution, not of weights; empty if the metadata has none.
     """
 
     kind: EntryKind
@@ -51,24 +56,25 @@ class Entry:
 
     @property
     def origin(self) -> str:
-        """Distribution, version and module: what every message about a plugin names."""
+        """Distribution, version and module, for messages about a plugin."""
         return f"{self.dist} {self.version} ({self.module})"
 
     @property
     def full_name(self) -> str:
-        """The name that settles a clash."""
+        """The name with its distribution, for use if several distributions offer the name."""
         return f"{self.dist}/{self.name}"
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What one scan found.
+    """The result of one scan.
 
-    entries:   components, by kind, name and distribution
-    commands:  names of plugins' commands
-    disabled:  what `T2I_DISABLE_PLUGINS` left out
-    elsewhere: names that installed distributions know of, with the distribution to install for each
-    problems:  distributions whose metadata cannot be read, and why
+    Attributes:
+        entries: Components, sorted by kind, name and distribution.
+        commands: Commands of plugins.
+        disabled: Entries that `T2I_DISABLE_PLUGINS` left out.
+        problems: Messages about distributions whose metadata cannot be read.
+        elsewhere: Known names that may not be installed, each with its distribution.
     """
 
     entries: tuple[Entry, ...]
@@ -82,7 +88,7 @@ class Catalogue:
         return tuple(e for e in (self.commands if kind == "command" else self.entries) if e.kind == kind)
 
     def find_entries(self, kind: EntryKind, name: str, dist: str | None = None) -> tuple[Entry, ...]:
-        """Return all entries of a name, of one distribution or of any."""
+        """Return all entries of a name, from one distribution or, if `dist` is None, from any."""
         return tuple(
             e
             for e in self.list_kind(kind)
@@ -92,7 +98,7 @@ class Catalogue:
 
 @dataclass
 class _Found:
-    """What one distribution enters."""
+    """The entry points of one distribution."""
 
     targets: dict[tuple[EntryKind, str], list[str]] = field(default_factory=dict)
     capabilities: dict[str, set[str]] = field(default_factory=dict)
@@ -101,14 +107,14 @@ class _Found:
 
 
 def normalize_name(dist: str) -> str:
-    """Return a distribution's name as installers compare it."""
+    """Return a distribution's name in the normal form that installers compare."""
     return re.sub(r"[-_.]+", "-", dist).lower()
 
 
 def scan() -> Catalogue:
     """Read the metadata of every installed distribution once.
 
-    Unreadable metadata harms only its own distribution and ends up in `problems`.
+    Unreadable metadata affects only its own distribution; `problems` lists it.
     """
     found: list[Entry] = []
     problems: list[str] = []
@@ -146,7 +152,7 @@ def scan() -> Catalogue:
 
 
 def _read_identity(dist: Distribution) -> tuple[str, str, str, str]:
-    """Return name, version, summary and licence; if a field holds a licence's whole text, its title."""
+    """Return name, version, summary and licence; of a full licence text, only the first line."""
     metadata = dist.metadata
     name = metadata["Name"]
     if not name:
@@ -162,7 +168,7 @@ def _locate(dist: Distribution) -> str:
 
 
 def _is_shadowed(dist: Distribution, name: str) -> bool:
-    """Whether another distribution of this name comes first on the path, and is the one that is imported."""
+    """Return whether another distribution of this name comes earlier on the path and is imported instead."""
     try:
         first = distribution(name)
     except PackageNotFoundError:
@@ -171,7 +177,7 @@ def _is_shadowed(dist: Distribution, name: str) -> bool:
 
 
 def _read_entry_points(text: str) -> _Found:
-    """Read an entry_points.txt line by line, so that one bad line costs no other."""
+    """Read the text of entry_points.txt line by line, so that a bad line affects no other line."""
     found, group = _Found(), ""
     for raw in text.splitlines():
         line = raw.strip()
@@ -185,7 +191,7 @@ def _read_entry_points(text: str) -> _Found:
         name, equals, target = (part.strip() for part in line.partition("="))
         kind = KIND_OF_GROUP.get(group)
         if not name or not equals or not EntryPoint.pattern.match(target):
-            found.problems.append(f"[{group}] {line!r} is no entry point (want NAME = MODULE)")
+            found.problems.append(f"[{group}] {line!r} is not an entry point; it must be NAME = MODULE")
         elif kind is not None:
             found.targets.setdefault((kind, name), []).append(target)
         elif group == ELSEWHERE_GROUP:
@@ -193,7 +199,7 @@ def _read_entry_points(text: str) -> _Found:
         elif group.startswith(CAPABILITY_PREFIX):
             found.capabilities.setdefault(name, set()).add(group.removeprefix(CAPABILITY_PREFIX))
     found.problems += [
-        f"{name!r} is entered under {CAPABILITY_PREFIX}{min(capabilities)}, but not under t2i.judges"
+        f"{name!r} is registered in {CAPABILITY_PREFIX}{min(capabilities)}, but not in t2i.judges"
         for name, capabilities in found.capabilities.items()
         if ("judge", name) not in found.targets
     ]
@@ -208,7 +214,7 @@ def _list_entries(found: _Found, dist: str, version: str, summary: str, licence:
 
 
 def _find_disabled(entries: Iterable[Entry]) -> set[Entry]:
-    """Return what the environment variable leaves out: distributions or components by name, or `all`."""
+    """Return the entries that the environment variable disables: by distribution, by component, or `all`."""
     words = {word.strip() for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
     dists = {normalize_name(word) for word in words}
     return {

@@ -1,4 +1,4 @@
-"""Which judge serves a need, and why: by the user's word, by preference, or because it is the only one."""
+"""Choice of the judge for a need: the user's, a preferred one, or the only one that fits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,16 @@ Choice = JudgeChoice[Component[JudgeInfo]]
 
 
 class JudgeSearch:
-    """One search for one need; it remembers why each judge it looked at cannot serve."""
+    """The search of a judge for one need.
+
+    Attributes:
+        registry: Finds components.
+        capability: Capability that the judge must offer, itself or through adapters.
+        requires: Properties that its observations must have.
+        domain: Domain of the images.
+        options: Option table of the user.
+        rejected: Why each judge considered so far does not fit.
+    """
 
     def __init__(
         self,
@@ -39,7 +48,15 @@ class JudgeSearch:
         self.rejected: list[str] = []
 
     def choose(self, asked: Sequence[str], preferred: Sequence[tuple[str, str]]) -> Choice:
-        """Return the choice. Raises NoJudge with all that was looked at."""
+        """Return the chosen judge.
+
+        Args:
+            asked: Judges that the user named, `NAME` or `CAPABILITY=NAME`.
+            preferred: Names of preferred judges in order, each with its reason.
+
+        Raises:
+            NoJudge: No judge fits; the message lists all judges considered.
+        """
         choice = self._take_named(asked) or self._take_preferred(preferred) or self._take_only()
         if choice is None:
             looked = (
@@ -50,16 +67,16 @@ class JudgeSearch:
         return choice
 
     def _take_named(self, asked: Sequence[str]) -> Choice | None:
-        """Return the judge that the user named.
+        """Return the judge that the user named, if one is named for this need.
 
-        A judge named for this capability must be able to serve. So must a judge named without a capability, if it
-        offers this one; else it is meant for another need.
+        A judge named for this capability must fit, and so must a judge named without a capability that offers this
+        one. Any other judge is meant for another need. Raises NoJudge if the named judge does not fit.
         """
         for word in sorted(asked, key=lambda word: "=" not in word):
             capability, equals, name = word.rpartition("=")
             if equals and capability not in (known := list_capabilities()):
                 raise BadOption(
-                    f"--judge {word!r}: {capability!r} is not a capability; want one of {', '.join(known)}"
+                    f"--judge {word!r}: {capability!r} is not a capability; choose one of {', '.join(known)}"
                 )
             if equals and capability != self.capability:
                 continue
@@ -67,11 +84,11 @@ class JudgeSearch:
             if choice := self._try_judge(judge, f"asked for with --judge {word}"):
                 return choice
             if equals or not judge.info.capabilities.keys().isdisjoint(find_sources(self.capability)):
-                raise NoJudge(f"the judge asked for cannot serve {self._describe_need()}: {self.rejected[-1]}")
+                raise NoJudge(f"--judge {word} cannot be used for {self._describe_need()}: {self.rejected[-1]}")
         return None
 
     def _take_preferred(self, preferred: Sequence[tuple[str, str]]) -> Choice | None:
-        """Return the first preferred judge that is installed and can serve. A broken one raises its error."""
+        """Return the first preferred judge that is installed and fits. Raise the error of a broken one."""
         for name, reason in preferred:
             if not self.registry.catalogue.find_entries("judge", *_split_name(name)):
                 wanted = self.registry.find_missing_dist(name)
@@ -86,7 +103,7 @@ class JudgeSearch:
         return None
 
     def _take_only(self) -> Choice | None:
-        """Return the only installed judge of the domain that can serve; others are not imported."""
+        """Return the only installed judge of the domain that fits; import only judges with the capability."""
         offered = set(find_sources(self.capability))
         choices: list[Choice] = []
         for entry in self.registry.catalogue.list_kind("judge"):
@@ -94,12 +111,12 @@ class JudgeSearch:
                 choices.append(choice)
         if len(choices) > 1:
             names = ", ".join(choice.judge.spec for choice in choices)
-            said = [f"several judges can serve {self._describe_need()}: {names}", *self._list_absent()]
-            raise NoJudge(f"{'; '.join(said)}; say which with --judge {self.capability}=NAME")
+            facts = [f"several judges fit {self._describe_need()}: {names}", *self._list_absent()]
+            raise NoJudge(f"{'; '.join(facts)}; choose one with --judge {self.capability}=NAME")
         return choices[0] if choices else None
 
     def _try_entry(self, entry: Entry) -> Choice | None:
-        """Return the choice of one installed judge, or note why it cannot serve, whatever its faults."""
+        """Return the choice of one installed judge; if it does not fit or is broken, note why."""
         clash = len(self.registry.catalogue.find_entries("judge", entry.name)) > 1
         spec = entry.full_name if clash else entry.name
         try:
@@ -120,7 +137,7 @@ class JudgeSearch:
         )
 
     def _try_judge(self, judge: Component[JudgeInfo], reason: str) -> Choice | None:
-        """Return the choice of a judge, or note why it cannot serve."""
+        """Return the choice of a judge; if it does not fit, note why."""
         offers = judge.info.capabilities
         lacking: list[str] = []
         for source in find_sources(self.capability):
@@ -139,7 +156,7 @@ class JudgeSearch:
         return None
 
     def _explain(self, judge: Component[JudgeInfo], chain: tuple[Adapter, ...], reason: str) -> str:
-        """Return why the judge was chosen, in one sentence for the reader of the score."""
+        """Return why the judge was chosen, as text for users."""
         parts = [reason]
         if judge.info.domain.name != self.domain.name:
             parts.append(f"made for {judge.info.domain.name}, not for {self.domain.name}")
@@ -150,7 +167,7 @@ class JudgeSearch:
         return "; ".join([*parts, *self._list_absent()])
 
     def _list_absent(self) -> list[str]:
-        """Return the notes about preferred judges that are not installed."""
+        """Return the notes on preferred judges that are not installed."""
         return [note for note in self.rejected if note.startswith("no installed plugin offers")]
 
     def _describe_need(self) -> str:
@@ -168,4 +185,4 @@ def _split_name(spec: str) -> tuple[str, str | None]:
 
 
 def _explain_truth(name: str) -> str:
-    return f"{name!r} reads the truth and is taken only when asked for (--judge {name})"
+    return f"{name!r} reads the ground truth and is used only on request (--judge {name})"

@@ -1,4 +1,4 @@
-"""Options of components: addressed by name, merged, read from text and checked by pydantic."""
+"""Options of components: addressing, merging, parsing from text, and validation by pydantic."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Path = tuple[str, ...]
 
 
 class Word(str):
-    """A value as it was written on a command line, where an option's type alone says what is meant by it."""
+    """A value as written on a command line; the option's type decides how it is parsed."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Address:
-    """Whose options a key of the option table means: `[kind:][dist/]name`."""
+    """The component that a key of the option table means: `[kind:][dist/]name`."""
 
     name: str
     dist: str | None = None
@@ -39,16 +39,16 @@ class Address:
 
     @classmethod
     def parse(cls, key: str) -> Address:
-        """Read a key. A word before the colon that is no kind is a BadOption."""
+        """Parse a key. Raises BadOption if the word before the colon is not a kind."""
         head, colon, rest = key.rpartition(":")
         kind = find_kind(head) if colon else None
         if colon and kind is None:
-            raise BadOption(f"options of {key!r}: {head!r} is no kind; want one of {', '.join(KINDS)}")
+            raise BadOption(f"options of {key!r}: {head!r} is not a kind; choose one of {', '.join(KINDS)}")
         dist, slash, name = rest.rpartition("/")
         return cls(name, dist if slash else None, kind)
 
     def means(self, kind: Kind, name: str, dist: str) -> bool:
-        """Whether a component is meant."""
+        """Return whether the address means a component."""
         return (
             self.name == name
             and self.kind in (None, kind)
@@ -57,19 +57,21 @@ class Address:
 
     @property
     def precision(self) -> tuple[bool, bool]:
-        """Which of two addresses counts more: one with a kind, then one with a distribution."""
+        """Sort key: an address with a kind overrides one without, then one with a distribution one without."""
         return self.kind is not None, self.dist is not None
 
 
 @dataclass(frozen=True)
 class OptionHelp:
-    """What a user must know of one option.
+    """The description of one option for users.
 
-    name:        dotted for an option of a nested model
-    type:        as it is written in Python
-    default:     as text; None where the option is required
-    constraint:  bounds and patterns, in words
-    table:       name of the optional table that it is a key of: as long as none of its keys is given there is none
+    Attributes:
+        name: Name; dotted for an option of a nested model.
+        type: Type, as written in Python.
+        default: Default as text; None if the option is required.
+        constraint: Bounds and patterns as text.
+        description: Description of the field.
+        table: Name of the optional table that the option belongs to; unset if none of its keys is given.
     """
 
     name: str
@@ -81,15 +83,20 @@ class OptionHelp:
 
 
 def find_kind(word: str) -> Kind | None:
-    """Return the kind that a user writes as `judge`, `judges`, `prompt-source` or `prompt_sources`."""
+    """Return the kind that a word names (`judge`, `judges`, `prompt-source`, `prompt_sources`), or None."""
     singular = word.strip().lower().replace("-", "_").removesuffix("s")
     return next((kind for kind in KINDS if kind == singular), None)
 
 
 def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, Word]:
-    """Read `NAME.KEY=VALUE` into the table's key, the option's path and the value as text.
+    """Split `NAME.KEY=VALUE` into the key of the option table, the path of the option and the value.
 
-    NAME may be `kind:name` and `dist/name`, and may itself hold dots: the longest of the known names counts.
+    Args:
+        text: The assignment. NAME may be `kind:name` or `dist/name`.
+        names: Known component names. A name may contain dots; the longest known name that fits is taken.
+
+    Raises:
+        BadOption: The text is not an assignment.
     """
     left, equals, value = text.partition("=")
     head, prefix, rest = re.match(r"((?:[^:=]*:)?(?:[^/=]*/)?)?", left), "", left.strip()
@@ -99,12 +106,12 @@ def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, Word]:
     name = known[0] if known else rest.partition(".")[0]
     path = tuple(rest[len(name) + 1 :].split("."))
     if not equals or not name or not all(path):
-        raise BadOption(f"option {text!r}: want NAME.KEY=VALUE, for instance tiam.confidence=0.4")
+        raise BadOption(f"option {text!r} must be NAME.KEY=VALUE, for example tiam.confidence=0.4")
     return f"{prefix.strip()}{name}", path, Word(value)
 
 
 def merge_options(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge options, later ones over earlier ones; nested tables and dotted keys are merge_options key by key."""
+    """Merge option tables; later values override earlier ones, nested tables and dotted keys merge by key."""
     result: dict[str, Any] = {}
     for table in tables:
         for key, value in table.items():
@@ -120,18 +127,26 @@ def merge_options(*tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def select_options(table: OptionTable, kind: Kind, name: str, dist: str) -> dict[str, Any]:
-    """Return a component's options in a table; a more exact address overrides a less exact one."""
+    """Return a component's options from a table; a more specific address overrides a less specific one."""
     meant = [(Address.parse(key), values) for key, values in table.items()]
     meant = [(address, values) for address, values in meant if address.means(kind, name, dist)]
     return merge_options(*(values for _, values in sorted(meant, key=lambda pair: pair[0].precision)))
 
 
 def check_options(model: type[Options], values: Mapping[str, Any], whose: str) -> Options:
-    """Make the options. Raises BadOption, all that is wrong in one line.
+    """Return validated options.
 
-    A text that does not fit as it is is read again as YAML (`[1, 2]`, `{a: 1}`, `null`) and as a list separated
-    by commas, so that every type can be written on a command line. Where anything fits, a word of the command line
-    is read as YAML at once. A list is told what is wrong with its parts, and not that its text is none.
+    A text that is not valid as it stands is parsed as YAML (`[1, 2]`, `{a: 1}`, `null`) and then as a list
+    separated by commas, so that every type can be written on a command line. If an option accepts any value, text
+    of the command line is parsed as YAML at once. For a list, the message reports the invalid items.
+
+    Args:
+        model: Options class of the component.
+        values: Values by name; nested options are mappings.
+        whose: Name of the component, for messages.
+
+    Raises:
+        BadOption: Some values are not valid; the message lists all problems in one line.
     """
     from pydantic import ValidationError
 
@@ -152,11 +167,11 @@ def check_options(model: type[Options], values: Mapping[str, Any], whose: str) -
 
 
 _NO_LIST = ("list_type", "tuple_type", "set_type", "frozen_set_type")
-"""How pydantic calls it that a text is no list."""
+"""Pydantic's error types for a text where a list is required."""
 
 
 def describe_options(model: type[BaseModel], prefix: str = "", table: str | None = None) -> Iterator[OptionHelp]:
-    """Describe every option of a model, those of nested models under dotted names."""
+    """Yield the description of every option of a model; options of nested models have dotted names."""
     for name, field in model.model_fields.items():
         below, optional = _find_nested(field.annotation)
         if below is None or optional:
@@ -199,7 +214,7 @@ def _find_type(model: type[BaseModel], name: str) -> Any:
 
 
 def _read_words(annotation: Any, value: Any) -> Any:
-    """Read the words of a value that stand where any value may."""
+    """Return a value with the command line's texts parsed wherever an option accepts any value."""
     if annotation is Any and isinstance(value, Word):
         return _read_plain_data(value)
     if not isinstance(value, Mapping):
@@ -212,7 +227,7 @@ def _read_words(annotation: Any, value: Any) -> Any:
 
 
 def _read_plain_data(text: str) -> Any:
-    """Read a text as YAML, or as JSON, which knows `1e-5`; return it unchanged if it is neither."""
+    """Parse a text as YAML, or as JSON (for `1e-5`); return it unchanged if it is neither."""
     import json
 
     value = _read_yaml(text) if text else ""
@@ -231,7 +246,7 @@ def _split_list(text: str) -> Any:
 
 
 def _read_again(values: Any, error: Any, read: Callable[[str], Any]) -> Any:
-    """Apply a reading to the texts that pydantic complains about."""
+    """Apply a parser to the texts that pydantic rejects."""
     places = [tuple(str(part) for part in problem["loc"]) for problem in error.errors(include_url=False)]
 
     def walk(value: Any, path: Path) -> Any:
@@ -245,7 +260,7 @@ def _read_again(values: Any, error: Any, read: Callable[[str], Any]) -> Any:
 
 
 def _leads_to(path: Path, place: Path) -> bool:
-    """Whether a place that pydantic names lies at or below a path; it adds a union's members in between."""
+    """Return whether an error location of pydantic, which includes members of unions, lies at or below a path."""
     steps = iter(place)
     return all(part in steps for part in path)
 
@@ -255,7 +270,9 @@ def _describe_problems(model: type[BaseModel], problems: Iterable[Any], whose: s
     for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            hint = did_you_mean(name, known) or (f"; it has {', '.join(known)}" if known else "; it has none")
+            hint = did_you_mean(name, known) or (
+                f"; choose {', '.join(known)}" if known else "; it has no options"
+            )
             yield f"unknown option {name!r} of {whose}{hint}"
         elif problem["type"] == "missing":
             yield f"option {name!r} of {whose} is required"
@@ -268,7 +285,7 @@ def _describe_problems(model: type[BaseModel], problems: Iterable[Any], whose: s
 
 
 def _is_secret(model: type[BaseModel], place: tuple[Any, ...]) -> bool:
-    """Whether the option that an error names is one that is not to be shown (`SecretStr`)."""
+    """Return whether the option at a place is secret (`SecretStr`) and must not be shown."""
     field = model.model_fields.get(str(place[0])) if place else None
     if field is None:
         return False
@@ -277,14 +294,14 @@ def _is_secret(model: type[BaseModel], place: tuple[Any, ...]) -> bool:
 
 
 def _format_type(annotation: Any) -> str:
-    """Return a type as text, without the modules of its parts; values in quotes stay."""
+    """Return a type as text without module names; quoted values stay unchanged."""
     annotation = _strip_annotations(annotation)
     text = annotation.__name__ if isinstance(annotation, type) and not _is_generic(annotation) else str(annotation)
     return re.sub(r"('[^']*')|\b(?:[^\W\d]\w*\.)+", lambda found: found[1] or "", text)
 
 
 def _strip_annotations(annotation: Any) -> Any:
-    """Return a type without the annotations of its parts."""
+    """Return a type without `Annotated` metadata, also inside tuples, lists and dicts."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _strip_annotations(parts[0])

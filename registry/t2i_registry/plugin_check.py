@@ -1,4 +1,4 @@
-"""Whether installed plugins load: each module in a process of its own, so that none can harm another."""
+"""Check whether installed plugins load; each module loads in its own process, so that none affects another."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ if TYPE_CHECKING:
     from .registry import Registry
 
 TIMEOUT = 120.0
-"""Seconds after which a plugin is given up: one that imports torch from a slow disk may take half a minute."""
+"""Time limit per plugin in seconds; importing torch from a slow disk may take 30 s."""
 
 SLOW = 1.0
-"""Seconds that a plugin's light module may take to import before it is called slow."""
+"""Import time in seconds above which a plugin's light module is reported as slow."""
 
 
 @dataclass(frozen=True)
 class PluginCheck:
-    """What became of one entry.
+    """The result of checking one entry.
 
-    error:    why it cannot be used; empty where it can
-    lacks:    it is sound itself, a preset of a component whose distribution is not installed
-    seconds:  how long its module took to import and to offer its descriptor
+    Attributes:
+        entry: The entry.
+        error: Why it cannot be used; empty if it can.
+        lacks: Whether the entry loads itself, but is a preset of a component that is not installed.
+        seconds: Time to import its module and to return its descriptor.
     """
 
     entry: Entry
@@ -45,17 +47,17 @@ class PluginCheck:
 
     @property
     def status(self) -> str:
-        """`ok`, `broken`, or `missing` where it is not the plugin that is broken."""
+        """`ok`, `broken`, or `missing` if another distribution must be installed."""
         return "missing" if self.lacks else "broken" if self.error else "ok"
 
     @property
     def slow(self) -> bool:
-        """Whether the module takes long to import."""
+        """Whether importing the module takes longer than `SLOW`."""
         return self.seconds > SLOW
 
 
 def check_plugins(entries: Iterable[Entry], timeout: float = TIMEOUT) -> list[PluginCheck]:
-    """Load every entry, one process per module, and say what became of each."""
+    """Load every entry, one process per module, and return the results sorted by entry."""
     ordered = sorted(entries, key=_name_module)
     modules = [list(group) for _, group in groupby(ordered, key=_name_module)]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -85,17 +87,17 @@ def _check_module(entries: list[Entry], timeout: float) -> list[PluginCheck]:
     try:
         answers = json.loads(child.stdout)
     except ValueError:
-        said = (child.stderr.strip().splitlines() or [""])[-1]
-        cause = f"plugin {{}}: ended its process with status {child.returncode}{f': {said}' if said else ''}"
+        last = (child.stderr.strip().splitlines() or [""])[-1]
+        cause = f"plugin {{}}: ended its process with status {child.returncode}{f': {last}' if last else ''}"
         return [PluginCheck(e, cause.format(e.origin)) for e in entries]
-    slowest = max(seconds for *_, seconds in answers)  # the first entry pays for the import of all
+    slowest = max(seconds for *_, seconds in answers)  # the first entry's time includes the import
     return [PluginCheck(e, error, lacks, slowest) for e, (error, lacks, _) in zip(entries, answers, strict=True)]
 
 
 def answer_parent() -> None:
-    """Be the child process: load what standard input asks for and write what became of it.
+    """Run the child process: load the entries that standard input lists, and write the results.
 
-    Standard output is kept for the answer: whatever plugins print there goes to standard error.
+    Standard output holds only the results; prints of plugins go to standard error.
     """
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -103,7 +105,7 @@ def answer_parent() -> None:
 
     from .registry import Registry
 
-    import_module("t2i_core.api.plugin_info")  # what every plugin imports is not the plugin's time
+    import_module("t2i_core.api.plugin_info")  # every plugin imports it, so its time does not count
     registry, answers = Registry(), []
     for kind, name, dist, module in wanted:
         entry = next(e for e in registry.catalogue.find_entries(kind, name, dist) if e.module == module)
@@ -120,7 +122,7 @@ def answer_parent() -> None:
 
 
 def _is_sound(entry: Entry) -> bool:
-    """Whether an entry's own module loads and offers it, whatever that stands for."""
+    """Return whether an entry's own module loads and offers the entry, ignoring the base of a preset."""
     try:
         load(entry)
     except T2IError:
@@ -129,7 +131,7 @@ def _is_sound(entry: Entry) -> bool:
 
 
 def _load(registry: Registry, entry: Entry) -> None:
-    """Load an entry and hold it against what its metadata says."""
+    """Load an entry; raise BrokenPlugin if its capabilities differ from its entry points."""
     if entry.kind == "command":
         registry.load_command(entry.name)
         return
@@ -137,9 +139,9 @@ def _load(registry: Registry, entry: Entry) -> None:
     if entry.kind == "judge":
         offered = set(getattr(info, "capabilities", ()))
         for capability in offered.symmetric_difference(entry.capabilities):
-            entered = "offers" if capability in offered else "does not offer"
+            offers = "offers" if capability in offered else "does not offer"
             but = "is not" if capability in offered else "is"
             raise BrokenPlugin(
-                f"plugin {entry.origin}: {entry.name!r} {entered} {capability}, but {but} entered under "
-                f"t2i.judges.{capability} (after a change of its entry points a plugin must be installed again)"
+                f"plugin {entry.origin}: {entry.name!r} {offers} {capability}, but {but} registered in "
+                f"t2i.judges.{capability}; correct the entry points and install the plugin again"
             )

@@ -1,4 +1,4 @@
-"""The resolver of everything that is installed."""
+"""The registry of installed components: core's resolver."""
 
 from __future__ import annotations
 
@@ -28,28 +28,46 @@ class Registry(ComponentLookup):
         domain: Domain,
         options: OptionTable,
     ) -> JudgeChoice[Component[Any]]:
-        """Return a judge that offers the capability itself or through adapters, and say why it is this one.
+        """Return a judge that offers a capability, itself or through adapters, with the reason of the choice.
 
-        A judge that the user named comes first, then the preferred ones in order, then the only installed one of
-        the domain that can serve. One that reads the truth is taken only where the user named it. Raises NoJudge.
+        A judge that the user named comes first, then the preferred judges in order, then the only installed judge
+        of the domain that fits. A judge that reads the ground truth is chosen only if the user named it.
+
+        Args:
+            capability: Capability that is needed.
+            requires: Properties that the observations must have.
+            asked: Judges that the user named, `NAME` or `CAPABILITY=NAME`.
+            preferred: Names of preferred judges in order, each with its reason.
+            domain: Domain of the images.
+            options: Option table of the user.
+
+        Raises:
+            NoJudge: No judge fits, or several do.
         """
-        from .judges import JudgeSearch  # it imports numpy, which nothing else here needs
+        from .judges import JudgeSearch  # imports numpy, which nothing else here needs
 
         return JudgeSearch(self, capability, requires, domain, options).choose(asked, preferred)
 
     def manifest(self) -> list[dict[str, Any]]:
-        """Return what is installed: name, kind, distribution, version and target of every component."""
+        """Return name, kind, distribution, version and module of every installed component."""
         return [
             {"name": e.name, "kind": e.kind, "dist": e.dist, "version": e.version, "module": e.module}
             for e in self.catalogue.entries
         ]
 
     def load_command(self, name: str) -> Any:
-        """Import a plugin's command. Raises UnknownName, AmbiguousName, BrokenPlugin or MissingDependency."""
+        """Import and return a plugin's command.
+
+        Raises:
+            UnknownName: No plugin offers the command.
+            AmbiguousName: Several distributions offer it.
+            BrokenPlugin: The plugin does not load.
+            MissingDependency: The command needs something that is not installed.
+        """
         return load_target(self.find("command", name))
 
     def read_options(self, assignments: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Read `NAME.KEY=VALUE` texts into an option table. Raises BadOption."""
+        """Return the option table of `NAME.KEY=VALUE` texts. Raises BadOption."""
         names = {e.name for e in self.catalogue.entries}
         table: dict[str, dict[str, Any]] = {}
         for text in assignments:

@@ -27,7 +27,7 @@ BROKEN = {
     "silent": ("x = 1", ["implements no hook t2i_generators"]),
     "number": (
         "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return 42",
-        ["t2i_generators returned 42 (int)", "want GeneratorInfo or Preset"],
+        ["t2i_generators returned 42 (int)", "must return GeneratorInfo or Preset"],
     ),
     "text": (
         "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return 'bad'",
@@ -56,7 +56,7 @@ BROKEN = {
     ),
     "options": (
         GENERATOR.format(name="bad").replace("create=", "options=dict, create="),
-        ["want a subclass of Options"],
+        ["must be a subclass of Options"],
     ),
     "capability": (
         GENERATOR.format(name="bad")
@@ -161,7 +161,7 @@ def test_what_a_plugin_prints_stays_off_standard_output(install, capsys):
     [
         (("absent-lib>=2",), "pip install absent-lib"),
         (('absent-lib>=2; extra == "gpu"',), "pip install 'x-poor[gpu]'"),
-        ((), "install what brings it"),
+        ((), "install the package that provides it"),
     ],
 )
 def test_a_missing_module_says_what_to_install(install, requires, way_out):
@@ -181,14 +181,14 @@ def test_a_clash_is_settled_by_the_distribution(install):
     install("x-one", {"t2i.generators": {"same": "x_one"}}, {"x_one": GENERATOR.format(name="same")})
     install("x-two", {"t2i.generators": {"same": "x_two"}}, {"x_two": GENERATOR.format(name="same")})
     registry = Registry()
-    with pytest.raises(AmbiguousName, match=r"x-one 1.0 and x-two 1.0: say x-one/same or x-two/same"):
+    with pytest.raises(AmbiguousName, match=r"x-one 1.0 and x-two 1.0; write x-one/same or x-two/same"):
         registry.component("generator", "same", {})
     assert registry.component("generator", "x_two/same", {}).dist == "x-two"
 
 
 def test_one_distribution_that_enters_a_name_twice_is_broken(install):
     install("x-one", "[t2i.metrics]\nm = x_one\nm = x_other\n")
-    with pytest.raises(BrokenPlugin, match=r"x-one 1.0 enters metric 'm' 2 times: x_one and x_other"):
+    with pytest.raises(BrokenPlugin, match=r"x-one 1.0 registers metric 'm' 2 times: x_one and x_other"):
         Registry().component("metric", "m", {})
 
 
@@ -198,7 +198,7 @@ def test_unknown_names_have_a_way_out(install, monkeypatch):
     registry = Registry()
     for kind, spec, part in [
         ("generator", "sharpner", "unknown generator 'sharpner': did you mean 'sharpener'?"),
-        ("generator", "nonsense", "unknown generator 'nonsense'; `t2i list-plugins` shows what there is"),
+        ("generator", "nonsense", "unknown generator 'nonsense'; `t2i list-plugins` shows all names"),
         ("metric", "sharpener", "'sharpener' is a generator"),
         ("metric", "x-gone", "'x-gone' is disabled by T2I_DISABLE_PLUGINS"),
         ("generator", "x-two/sharpener", "did you mean 'x-one/sharpener'?"),
@@ -267,5 +267,5 @@ def test_check_loads_each_module_in_its_own_process(install, monkeypatch):
     assert "plugin x-dies 1.0 (x_dies): ended its process with status 5: last words" in found["dies"].error
     assert "still loading after 2 s" in found["hangs"].error
     assert "SystemExit" in found["exits"].error
-    assert "entered under t2i.judges." in found["j"].error
+    assert "registered in t2i.judges." in found["j"].error
     assert not {"x_good", "x_slow"} & set(sys.modules)

@@ -58,7 +58,7 @@ def test_bad_lines_and_files_harm_only_themselves(install, tmp_path: Path):
 
 def test_a_capability_without_a_judge_is_a_problem(install):
     install("x-one", {"t2i.judges.segment": {"j": "x_one"}})
-    assert any("not under t2i.judges" in problem for problem in scan().problems)
+    assert any("not in t2i.judges" in problem for problem in scan().problems)
 
 
 def test_the_first_distribution_on_the_path_counts(install, tmp_path: Path, monkeypatch):

@@ -77,7 +77,7 @@ def test_adapters_lead_upwards(judge):
 def test_several_are_not_guessed_among(judge):
     judge("one", ["segment"])
     judge("two", ["segment", "detect"])
-    with pytest.raises(NoJudge, match=r"one, two; say which with --judge segment=NAME"):
+    with pytest.raises(NoJudge, match=r"one, two; choose one with --judge segment=NAME"):
         choose()
 
 
@@ -121,7 +121,7 @@ def test_a_preferred_judge_that_is_broken_is_not_passed_over(judge):
 
 def test_the_truth_is_read_only_where_asked_for(judge):
     judge("oracle", ["segment"], more="reads_truth=True,")
-    with pytest.raises(NoJudge, match=r"'oracle' reads the truth and is taken only when asked for"):
+    with pytest.raises(NoJudge, match=r"'oracle' reads the ground truth and is used only on request"):
         choose(preferred=[("oracle", "the domain's choice")])
     choice = choose(asked=["oracle"])
     assert (choice.judge.spec, choice.why) == ("oracle", "asked for with --judge oracle")
@@ -143,10 +143,10 @@ def test_a_judge_asked_for_that_cannot_is_an_error(judge):
     judge("words", ["caption"])
     judge("poor", {"segment": set()})
     with pytest.raises(
-        NoJudge, match=r"the judge asked for cannot serve segment of world: 'words' \(x-words\) offers caption"
+        NoJudge, match=r"--judge \S+ cannot be used for segment of world: 'words' \(x-words\) offers caption"
     ):
         choose(asked=["segment=words"])
-    with pytest.raises(NoJudge, match="asked for cannot serve segment with depth of world: 'poor'"):
+    with pytest.raises(NoJudge, match=r"--judge \S+ cannot be used for segment with depth of world: 'poor'"):
         choose(asked=["poor"], requires={"depth"})
     with pytest.raises(UnknownName, match="unknown judge 'onne': did you mean 'one'"):
         choose(asked=["onne"])

@@ -92,8 +92,8 @@ def test_arguments(registry):
     for spec, part in [
         ("open", "generator 'open' needs an argument: open:ARGUMENT (a folder)"),
         ("base:", "needs an argument: base:ARGUMENT"),
-        ("plain:x", "generator 'plain' takes no argument, got 'x'"),
-        ("small:x", "takes no argument: it is a preset that sets 'here'"),
+        ("plain:x", "generator 'plain' takes no argument (got 'x')"),
+        ("small:x", "takes no argument, because the preset sets 'here'"),
     ]:
         with pytest.raises(BadOption) as caught:
             registry.component("generator", spec, {})
@@ -102,8 +102,8 @@ def test_arguments(registry):
 
 def test_faults_name_the_preset(registry):
     for name, error, part in [
-        ("ring", BrokenPlugin, "plugin x-presets 1.0 (x_presets): presets lead in a circle: ring -> rang -> ring"),
-        ("double", BrokenPlugin, "sets the argument that 'small' has set"),
+        ("ring", BrokenPlugin, "(x_presets): its presets refer to each other in a circle: ring -> rang -> ring"),
+        ("double", BrokenPlugin, "sets an argument, but its base 'small' already sets one"),
         (
             "lost",
             MissingDependency,

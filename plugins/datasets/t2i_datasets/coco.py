@@ -1,7 +1,8 @@
 """COCO captions as prompts, from the official JSON.
 
-Chen et al.: Microsoft COCO Captions. arXiv:1504.00325. The splits: Karpathy, Fei-Fei: Deep Visual-Semantic
-Alignments. CVPR 2015.
+References:
+    Chen et al.: Microsoft COCO Captions. arXiv:1504.00325. The splits: Karpathy, Fei-Fei: Deep Visual-Semantic
+    Alignments. CVPR 2015.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .sampling import rank, sample
 
 
 class CocoCaption(NamedTuple):
-    """One caption of one image, as COCO numbers them."""
+    """One caption of one image, with COCO's ids."""
 
     image: int
     id: int
@@ -29,7 +30,7 @@ class CocoCaption(NamedTuple):
 
 
 def prompts(file: Path, options: CocoOptions) -> Iterator[Prompt]:
-    """Yield the captions chosen, by image and id. Captions of one image are one cluster. Raises BadPrompts."""
+    """Yield the selected captions by image and id; the captions of an image are a cluster. Raises BadPrompts."""
     captions = _captions(file)
     if options.split_file is not None:
         captions = _of_split(captions, file, Path(options.split_file), options.split)
@@ -65,7 +66,7 @@ def _captions(file: Path) -> list[CocoCaption]:
     captions, seen = [], set()
     for number, each in enumerate(annotations):
         try:
-            # as written they hold line breaks and blanks at the end
+            # the originals have line breaks and trailing blanks
             caption = CocoCaption(int(each["image_id"]), int(each["id"]), " ".join(each["caption"].split()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadPrompts(
@@ -83,7 +84,7 @@ def _captions(file: Path) -> list[CocoCaption]:
 
 
 def _of_split(captions: Iterable[CocoCaption], file: Path, split_file: Path, split: str) -> list[CocoCaption]:
-    """Return the captions of a split's images. Raises BadPrompts where some image has none in this file."""
+    """Return the captions of a split's images. Raises BadPrompts if the file has no caption for an image."""
     data = _json(split_file)
     listed = data.get("images") if isinstance(data, dict) else None
     if not isinstance(listed, list):

@@ -1,6 +1,7 @@
 """DrawBench: 200 prompts in eleven categories, from its CSV or TSV.
 
-Saharia et al.: Photorealistic Text-to-Image Diffusion Models with Deep Language Understanding. NeurIPS 2022.
+References:
+    Saharia et al.: Photorealistic Text-to-Image Diffusion Models with Deep Language Understanding. NeurIPS 2022.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from t2i_core.io.text_file import read_text
 _PROMPT = ("prompts", "prompt")
 _CATEGORY = ("category", "categories")
 _SHOWN = 100
-"""Characters of a first line that names other columns, or is none."""
+"""Maximum number of characters of a wrong header line that messages show."""
 
 
 def prompts(file: Path) -> Iterator[Prompt]:
-    """Yield the prompts in their order, the category as facet. Raises BadPrompts.
+    """Yield the prompts in order, with the category as facet. Raises BadPrompts.
 
-    The ids number them, for a text may stand twice, under two categories.
+    The ids are numbers, because a text may occur twice, in two categories.
     """
     text = read_text(file, BadPrompts)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")

@@ -1,7 +1,7 @@
-"""Rows of any data set that Hugging Face's library reads: of the hub, saved to a folder, or a file.
+"""Prompts from any data set of Hugging Face's library `datasets`: on the hub, in a saved folder, or in a file.
 
-Only the columns that are asked for are read. What lies on this machine is read where it lies. Data sets that need
-code of their own to be read are none of the library's any more, and none here.
+Only the requested columns are read. Local data sets are read in place. The library no longer supports data sets
+that need their own code, so this module does not either.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .sampling import sample
 TEXT_COLUMNS = ("prompt", "text", "caption")
 _FORMATS = {".json": "json", ".jsonl": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".txt": "text"}
 _SAVED = ("dataset_dict.json", "state.json")
-"""What a folder holds that the library's `save_to_disk` wrote."""
+"""Files in a folder that the library's `save_to_disk` wrote."""
 
 
 def prompts(setup: Setup[HubOptions]) -> Iterator[Prompt]:
@@ -45,14 +45,14 @@ def prompts(setup: Setup[HubOptions]) -> Iterator[Prompt]:
 
 
 def fetch(setup: Setup[HubOptions]) -> None:
-    """Have the library fetch a data set of the hub into its cache, where it is not there yet."""
+    """Download a data set of the hub into the library's cache, if it is missing."""
     spec = f"hub:{setup.argument}"
     with _errors_told(setup, spec) as offline:
         _loaded(setup, spec, offline)
 
 
 def _loaded(setup: Setup[HubOptions], spec: str, offline: bool) -> Any:
-    """Return the data set, split or not. offline: nothing may be fetched, or can be."""
+    """Return the data set, with or without splits; `offline` means that nothing can be downloaded."""
     import datasets
 
     place, options = Path(setup.argument or "").expanduser(), setup.options
@@ -80,7 +80,7 @@ def _loaded(setup: Setup[HubOptions], spec: str, offline: bool) -> Any:
 
 
 def _split(spec: str, data: Any, wanted: str | None) -> tuple[str, Any]:
-    """Return one split and its name."""
+    """Return one split with its name."""
     if not isinstance(data, Mapping):  # saved to a folder as one split
         name = str(data.split or "train")
         data = {name: data}
@@ -94,7 +94,7 @@ def _split(spec: str, data: Any, wanted: str | None) -> tuple[str, Any]:
 
 
 def _columns(spec: str, rows: Any) -> list[str]:
-    """Return the names of the columns; a stream of which nothing says them is asked for its first row."""
+    """Return the names of the columns; read the first row of a stream that does not declare them."""
     names = rows.column_names
     if names is None:
         names = list(next(iter(rows), {}))
@@ -137,8 +137,10 @@ def _prompt(where: str, id: str, row: Mapping[str, Any], text: str, options: Hub
 
 @contextmanager
 def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
-    """Keep the library from the network where nothing may be fetched, or can be: its client would try five times
-    and tell of each. Gives whether it is kept from it, and says in one line what the library cannot do."""
+    """Keep the library offline if nothing can be downloaded, because its client would retry and log five times.
+
+    Yields whether the library is offline. Errors of the library become one line.
+    """
     import datasets
     import huggingface_hub.constants as hub
 
@@ -148,7 +150,9 @@ def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
         why = hub_files.find_outage()
     offline = setup.offline or why is not None
     hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
-    nothing = "" if here else f"there is no file or folder {setup.argument} here; "  # one may have been meant
+    nothing = (
+        "" if here else f"there is no file or folder {setup.argument} here; "
+    )  # the user may have meant a folder
     try:
         yield offline
     except BadPrompts:

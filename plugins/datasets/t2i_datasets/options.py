@@ -9,21 +9,21 @@ from t2i_core.api.options import Options
 
 
 class CocoOptions(Options):
-    """Which captions of a COCO file become prompts."""
+    """Options that select captions of a COCO file."""
 
     captions: Literal["first", "random", "all"] = Field(
         "first",
-        description="Which captions of an image: the one of the lowest id, one drawn by the seed, or all of them.",
+        description="Captions of an image to take: the one with the lowest id, a random one, or all.",
     )
     limit: int | None = Field(
-        None, ge=1, description="So many captions, drawn by the seed; a larger sample holds every smaller one."
+        None, ge=1, description="Number of captions in a random sample; a larger sample contains a smaller one."
     )
-    seed: int = Field(0, ge=0, description="Another seed draws another sample.")
+    seed: int = Field(0, ge=0, description="Seed of the sample.")
     split_file: str | None = Field(
-        None, description="Karpathy's dataset_coco.json, which says which images belong to which split."
+        None, description="Karpathy's dataset_coco.json, which assigns images to splits."
     )
     split: Literal["train", "restval", "val", "test"] = Field(
-        "test", description="The split of split_file to take; test and val have 5,000 images each."
+        "test", description="Split of split_file; test and val have 5,000 images each."
     )
 
     @model_validator(mode="after")
@@ -34,23 +34,23 @@ class CocoOptions(Options):
 
 
 class HubOptions(Options):
-    """Which rows of a data set become prompts, and of which columns."""
+    """Options that select rows and columns of a data set."""
 
-    config: str | None = Field(None, description="The data set's configuration, where it has several.")
-    split: str | None = Field(None, description="The split; it may be left out where there is one alone.")
+    config: str | None = Field(None, description="Configuration of the data set, if it has several.")
+    split: str | None = Field(None, description="Split; may be left out if there is only one.")
     column: str | None = Field(
-        None, description="The column of the texts; else the first there is of prompt, text, caption."
+        None, description="Column of the texts. Default: the first existing of prompt, text, caption."
     )
     id_column: str | None = Field(
         None,
-        description="The column of the prompts' ids, texts or whole numbers; else split and number of the row.",
+        description="Column of the prompts' ids, texts or whole numbers. Default: split and row number.",
     )
-    facets: tuple[str, ...] = Field((), description="Columns that scores are broken down by: texts or numbers.")
-    revision: str | None = Field(None, description="Commit, tag or branch on the hub; else the newest.")
+    facets: tuple[str, ...] = Field((), description="Columns of texts or numbers by which scores are reported.")
+    revision: str | None = Field(None, description="Commit, tag or branch on the hub. Default: the newest.")
     limit: int | None = Field(
-        None, ge=1, description="So many rows, drawn by the seed; a larger sample holds every smaller one."
+        None, ge=1, description="Number of rows in a random sample; a larger sample contains a smaller one."
     )
-    seed: int = Field(0, ge=0, description="Another seed draws another sample.")
+    seed: int = Field(0, ge=0, description="Seed of the sample.")
     streaming: bool = Field(
-        False, description="Read the rows through the network and keep nothing: for data sets that are very large."
+        False, description="Read the rows over the network without storing them, for very large data sets."
     )

@@ -1,4 +1,4 @@
-"""What t2i-datasets offers: prompts of COCO, of DrawBench, and of any data set of Hugging Face's library."""
+"""The plugin: prompts from COCO, DrawBench, and any data set of Hugging Face's library."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def _fetch(setup: Setup[HubOptions]) -> None:
 
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Offer the prompts."""
+    """Return the descriptors of the prompt sources."""
     return [
         PromptSourceInfo(
             name="coco",
-            summary="Captions of COCO, all of them or a seeded sample.",
+            summary="COCO captions, all or a random sample.",
             argument="FILE.json: the official captions (captions_val2014.json)",
             needs_argument=True,
             options=CocoOptions,
@@ -63,7 +63,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         PromptSourceInfo(
             name="hub",
-            summary="Rows of any data set of the Hugging Face hub, of a folder or of a file.",
+            summary="Rows of any data set on the Hugging Face hub, in a folder or in a file.",
             argument="ORG/NAME on the hub, or the path of a folder or file (parquet, JSON, CSV, text)",
             needs_argument=True,
             options=HubOptions,
@@ -72,7 +72,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             about=About(
                 citation="Lhoest et al.: Datasets: A Community Library for Natural Language Processing. "
                 "EMNLP 2021",
-                notes="Data sets that need code of their own to be read are refused.",
+                notes="Data sets that need their own code are not supported.",
             ),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Seeded samples that depend on what is sampled alone: not on its order, nor on any library's generator."""
+"""Seeded samples that depend only on the items, not on their order or on a library's random generator."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ ItemT = TypeVar("ItemT")
 
 
 def rank(seed: int, key: str | int) -> bytes:
-    """Where an item stands in the order that a seed gives: the SHA-256 of both."""
+    """Return an item's sort key under a seed: the SHA-256 of both."""
     return hashlib.sha256(f"{seed}:{key}".encode()).digest()
 
 
 def sample(items: Iterable[ItemT], count: int | None, seed: int, key: Callable[[ItemT], str | int]) -> list[ItemT]:
-    """Return `count` of the items in the order given, or all of them where there are no more.
+    """Return a sample of `count` items in their order, or all items if there are no more.
 
-    A larger sample of the same seed holds every smaller one. No more items are held than are returned.
+    With the same seed, a larger sample contains a smaller one. Memory holds only the returned items.
     """
     numbered = enumerate(items)
     if count is None:

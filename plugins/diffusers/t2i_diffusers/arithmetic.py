@@ -1,6 +1,6 @@
-"""The arithmetic of likelihoods: float64 tensors in, float64 tensors out, and no model.
+"""Arithmetic of likelihoods: float64 tensors in, float64 tensors out, without a model.
 
-An array of one image (or latent) has any shape; a first axis counts noises or steps where it is said.
+An image or latent has any shape; a first axis counts noises or steps if the docstring says so.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from .schedules import Steps
 
 
 def noises(seed: int, trial: int, count: int, shape: torch.Size) -> torch.Tensor:
-    """Draw a trial's noise, (count, *shape): the same for every image, caption, batch and device.
+    """Return the noise of a trial, (count, *shape).
 
-    Drawn step by step, so that of more steps the first ones' noise is that of fewer.
+    It is the same for every image, caption, batch and device. It is drawn step by step, so that a larger count
+    only appends noise.
     """
     digest = hashlib.sha256(f"likelihood {seed} {trial}".encode()).digest()
     generator = torch.Generator("cpu").manual_seed(int.from_bytes(digest[:8], "big") >> 1)
@@ -24,11 +25,16 @@ def noises(seed: int, trial: int, count: int, shape: torch.Size) -> torch.Tensor
 
 
 def forward(x0: torch.Tensor, steps: Steps, noise: torch.Tensor, kind: str) -> torch.Tensor:
-    """Return x_0 to x_T, (T + 1, *shape), under a trial's noise (T, *shape).
+    """Return x_0 to x_T, (T + 1, *shape), for a trial's noise (T, *shape).
 
-    kind: `step`: q(x_t | x_{t-1}) with each step's own noise. `trial`: with the first one's in all steps, which is
-          eq. 7 of SelfEval to the letter; the marginals are then wrong. `marginal`: q(x_t | x_0) with the first
-          one's in all steps
+    Args:
+        x0: Image or latent.
+        steps: Steps of the schedule.
+        noise: Noise of the trial.
+        kind: `step` draws from q(x_t | x_{t-1}) with new noise in each step. `trial` uses the first step's noise
+            in
+            all steps, as eq. 7 of SelfEval literally says; the marginals are then wrong. `marginal` draws from
+            q(x_t | x_0) with the first step's noise in all steps.
     """
     chain = [x0]
     for i in range(len(steps)):
@@ -41,7 +47,7 @@ def forward(x0: torch.Tensor, steps: Steps, noise: torch.Tensor, kind: str) -> t
 
 
 def image_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
-    """Return the image that a denoiser's output stands for."""
+    """Return the image that a denoiser's output predicts."""
     if prediction == "sample":
         return output
     if prediction == "v_prediction":
@@ -50,25 +56,25 @@ def image_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, predic
 
 
 def noise_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
-    """Return the noise that a denoiser's output stands for."""
+    """Return the noise that a denoiser's output predicts."""
     if prediction == "epsilon":
         return output
     return (x - signal.sqrt() * image_of(x, output, signal, prediction)) / (1 - signal).sqrt()
 
 
 def mean_before(x: torch.Tensor, image: torch.Tensor, steps: Steps, i: int) -> torch.Tensor:
-    """Return the mean of p(x_{t-1} | x_t): that of q(x_{t-1} | x_t, x_0) at the image which the model sees."""
+    """Return the mean of p(x_{t-1} | x_t), which is that of q(x_{t-1} | x_t, x_0) for the predicted image."""
     beta, signal, before = steps.beta[i], steps.signal[i], steps.before[i]
     return (before.sqrt() * beta * image + (1 - beta).sqrt() * (1 - before) * x) / (1 - signal)
 
 
 def learned_variance(output: torch.Tensor, steps: Steps, i: int) -> torch.Tensor:
-    """Return the variance that a model says by -1 (the posterior's) to 1 (beta's), between them by logarithm."""
+    """Return the learned variance: -1 means the posterior's, 1 means beta, interpolated logarithmically."""
     share = (output + 1) / 2
     return torch.exp(share * steps.beta[i].log() + (1 - share) * steps.posterior[i].log())
 
 
 def log_normal(x: torch.Tensor, mean: torch.Tensor, variance: torch.Tensor) -> float:
-    """Return the logarithm of a Gaussian's density, its coordinates independent of each other, in nats."""
+    """Return the log density, in nats, of a Gaussian with independent coordinates."""
     terms = (x - mean) ** 2 / variance + torch.log(2 * math.pi * variance)
     return -0.5 * float(terms.sum())

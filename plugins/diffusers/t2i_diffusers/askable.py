@@ -1,4 +1,4 @@
-"""Which models can be asked for a likelihood, told from what their pipeline is made of. Imports nothing heavy."""
+"""Check whether a model has a likelihood, from the parts of its pipeline. Imports no heavy library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .presets import KNOWN
 from .sources import SCHEDULER, parts_of, read_index, read_object, sources
 
 DENOISERS = ("unet", "transformer")
-"""What pipelines call their denoiser."""
+"""Names of the denoiser in pipelines."""
 
 VELOCITIES = {
     "StableDiffusion3Pipeline": (1000.0, False),
@@ -26,19 +26,25 @@ VELOCITIES = {
     "QwenImagePipeline": (1.0, False),
     "ZImagePipeline": (1.0, True),
 }
-"""How flow models count time, which is the share of noise times this; or backwards, with the velocity's sign."""
+"""Factor from the share of noise to the time of a flow model; negative if time runs backwards."""
 
 TRAINING_STEPS = 1000
-"""Of a schedule whose configuration does not say how many there were: the default of diffusers."""
+"""Number of training steps if the schedule's configuration has none: the default of diffusers."""
 
 
 def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse a model that has no likelihood of an image under a text, as far as its index and its schedule tell.
+    """Check from a model's index and schedule that it has a likelihood of an image under a text.
 
-    params: of the queries that it will be asked
+    How the model calls its denoiser is known only after loading.
 
-    How it calls its denoiser is known only when it is loaded. Raises NoJudge, BadModel for a schedule that is not
-    known here, and BadOption for params that are not possible with it.
+    Args:
+        setup: Setup of the model.
+        params: Params of the queries to come.
+
+    Raises:
+        NoJudge: The model has no likelihood.
+        BadModel: The schedule is not supported.
+        BadOption: The params do not fit the model.
     """
     main = sources(setup.argument, setup.options)[0]
     if any(known.repository == main.model and not known.likelihood for known in KNOWN):
@@ -55,18 +61,22 @@ def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, 
 
 
 def is_flow(scheduler: str, config: Mapping[str, Any], pipeline: str, model: str) -> bool:
-    """Whether a schedule mixes image and noise along a straight line, without betas.
+    """Return whether a schedule is a flow: it mixes image and noise along a straight line, without betas.
 
-    scheduler, pipeline:  their classes
+    Args:
+        scheduler: Class of the scheduler.
+        config: Its configuration.
+        pipeline: Class of the pipeline.
+        model: Name of the model, for messages.
 
-    Raises BadModel where it is a flow's and how the pipeline counts time is not known, or has no betas either, as
-    far as its class tells.
+    Raises:
+        BadModel: The time of the flow is not known for the pipeline, or the schedule has no betas either.
     """
     if scheduler.startswith("FlowMatch") or config.get("prediction_type") == "flow_prediction":
         if pipeline in VELOCITIES:
             return True
         raise BadModel(
-            f"{model}: {scheduler} is a flow's, and how a flow of {pipeline} counts time is not known here"
+            f"{model}: likelihoods of a {pipeline} with the flow scheduler {scheduler} are not supported"
         )
     if scheduler.startswith("EDM"):
         raise without_betas(scheduler, model)
@@ -74,21 +84,22 @@ def is_flow(scheduler: str, config: Mapping[str, Any], pipeline: str, model: str
 
 
 def without_betas(scheduler: str, model: str) -> BadModel:
-    """What to say of a schedule that is neither a flow's nor has betas."""
-    return BadModel(f"{model}: {scheduler} has no betas, so that there is no chain whose likelihood could be told")
+    """Return the error for a schedule that is no flow and has no betas."""
+    return BadModel(f"{model}: {scheduler} has no betas, so the model has no likelihood")
 
 
 def why_not(pipeline: str, parts: Collection[str], stages: Collection[str]) -> str | None:
-    """Say why a pipeline has no likelihood of an image under a text; None where its parts do not tell.
+    """Return why a pipeline has no likelihood of an image under a text; None if its parts show no reason.
 
-    pipeline:  its class
-    parts:     the names of those that it has
-    stages:    the names of the further pipelines of its chain
+    Args:
+        pipeline: Class of the pipeline.
+        parts: Names of its parts.
+        stages: Names of the further pipelines of its chain.
     """
     if "prior" in stages:
-        reason = "draws from what its prior made of a text, not from the text"
+        reason = "draws from a prior's embedding of the text, not from the text"
     elif "scheduler" not in parts or not any(name in parts for name in DENOISERS):
-        reason = "has not one denoiser with one schedule"
+        reason = "does not have exactly one denoiser with one schedule"
     else:
         return None
-    return f"{pipeline} {reason}: there is no likelihood of an image under a text"
+    return f"{pipeline} {reason}, so it has no likelihood of an image under a text"

@@ -1,4 +1,4 @@
-"""What a query of `likelihood` may set by its `params`. Imports nothing heavy."""
+"""The params of likelihood queries. Imports no heavy library."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from t2i_core.api import Options
 from t2i_core.api.errors import BadOption
 
 SAMPLES = 10
-"""The first look at which captions may be given up comes after so many terms of each."""
+"""Number of terms per caption before captions may be given up for the first time."""
 
 
 class LikelihoodParams(Options):
-    """The params of a query; their names and meanings are documented in docs/plugins.md."""
+    """The params of a likelihood query; docs/plugins.md documents them."""
 
     terms: Literal["log_p", "error"] = Field(
         "log_p",
-        description="log_p: the chain of Gaussians (SelfEval, eq. 9). error: of the prediction (Li et al.).",
+        description="log_p: the chain of Gaussians (SelfEval, eq. 9). error: prediction errors (Li et al.).",
     )
-    trials: int = Field(10, ge=1, description="Independent draws of the noise.")
-    steps: int = Field(100, ge=1, description="Steps of the respaced schedule; of error, timesteps.")
+    trials: int = Field(10, ge=1, description="Number of independent draws of the noise.")
+    steps: int = Field(100, ge=1, description="Number of steps of the respaced schedule; for error, of timesteps.")
     seed: int = Field(0, ge=0, description="Seed of the noise, which all images and captions share.")
     chain: Literal["forward", "free-running"] = Field(
-        "forward", description="What the denoiser sees: the noised image, or its own means from pure noise on."
+        "forward", description="Input of the denoiser: the noised image, or its own means, starting from noise."
     )
     noise: Literal["step", "trial", "marginal"] = Field(
         "step",
-        description="step: new noise in each step. trial: the same in all steps (eq. 7 to the letter). marginal: "
-        "x_t from x_0 at once, with one noise a trial.",
+        description="step: new noise in each step. trial: the same noise in all steps (eq. 7 literally). "
+        "marginal: x_t directly from x_0, with one noise per trial.",
     )
     variance: Literal["auto", "posterior", "beta", "learned"] = Field(
         "auto",
-        description="auto: learned where the model has one, else posterior, whose first is set to its second.",
+        description="auto: learned if the model has one, otherwise posterior, with the second value as the first.",
     )
     fit: Literal["crop", "stretch"] = Field(
-        "crop", description="How images of another shape are brought to the model's size."
+        "crop", description="How to fit images of another shape to the model's size."
     )
     error_rate: float | None = Field(
         None,
         gt=0,
         lt=1,
-        description="Give captions up that are worse than the best one, wrongly so in this share.",
+        description="Give up captions that are worse than the best one, with this error rate.",
     )
     stages: tuple[tuple[int, int], ...] = Field(
-        (), description="After so many terms keep so many captions, and so on (Li et al.)."
+        (), description="Pairs (terms, captions): keep that many captions after that many terms (Li et al.)."
     )
 
     @model_validator(mode="after")
     def _possible(self) -> LikelihoodParams:
         if self.terms == "log_p" and self.steps < 2:
-            raise ValueError("steps: a chain has at least 2")
+            raise ValueError("steps: a chain needs at least 2")
         if self.gives_up and self.terms == "log_p" and self.chain == "free-running":
-            raise ValueError("a free-running chain needs all its steps: no captions are given up in it")
+            raise ValueError("a free-running chain needs all steps; leave out error_rate and stages")
         if self.stages and self.error_rate is not None:
-            raise ValueError("captions are given up by error_rate or by stages, not by both")
+            raise ValueError("error_rate and stages exclude each other; set one of them")
         samples = [n for n, _ in self.stages]
         if samples != sorted(set(samples)) or any(n < 1 or keep < 1 for n, keep in self.stages):
             raise ValueError("stages: pairs of a growing number of terms and of captions to keep, both from 1")
@@ -65,28 +65,34 @@ class LikelihoodParams(Options):
 
     @property
     def gives_up(self) -> bool:
-        """Whether some captions get fewer terms than others."""
+        """Whether captions may be given up before all terms are computed."""
         return self.error_rate is not None or bool(self.stages)
 
 
 def check_terms(want: LikelihoodParams, flow: bool, length: int) -> None:
-    """Raise BadOption for terms that a model has not: of a flow, or trained on so many steps."""
+    """Raise BadOption for terms that a model does not have.
+
+    Args:
+        want: The params.
+        flow: Whether the model is a flow.
+        length: Number of training steps of the model.
+    """
     if want.terms == "log_p" and flow:
         raise BadOption(
-            "likelihood, param terms: log_p is of a chain of Gaussians with betas, and a flow has none; ask this "
-            "model for its errors (terms=error, as the metric selfeval-elbo does)"
+            "likelihood, param terms: log_p needs a chain of Gaussians with betas, which a flow does not have; "
+            "use terms=error, as the metric selfeval-elbo does"
         )
     check_steps(want.steps, length)
 
 
 def check_steps(steps: int, length: int) -> None:
-    """Raise BadOption for more steps than a model was trained on."""
+    """Raise BadOption if the steps exceed the model's training steps."""
     if steps > length:
         raise BadOption(f"likelihood, param steps: {steps}, but the model was trained on {length}")
 
 
 def asked(params: Mapping[str, Any]) -> LikelihoodParams:
-    """Read a query's params. Raises BadOption for unknown ones and for values that they cannot have."""
+    """Return the validated params of a query. Raises BadOption."""
     try:
         return LikelihoodParams(**params)
     except ValidationError as error:

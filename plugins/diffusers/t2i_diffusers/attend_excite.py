@@ -1,4 +1,4 @@
-"""Attend-and-Excite: which models it works with, and which tokens of a prompt name the objects expected."""
+"""Attend-and-Excite: supported models, and the tokens of a prompt that name its objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from t2i_core.api.errors import BadModel
 from .sources import parts_of
 
 PIPELINE = "StableDiffusionAttendAndExcitePipeline"
-"""The class of pipelines that are told which tokens are objects."""
+"""The pipeline class, which takes the indices of object tokens."""
 
 
 _PARTS = {
@@ -21,15 +21,17 @@ _PARTS = {
     "tokenizer": "CLIPTokenizer",
     "unet": "UNet2DConditionModel",
 }
-"""Parts that Stable Diffusion 1 and 2 have, and how their classes' names begin."""
+"""Parts of Stable Diffusion 1 and 2, with the start of their class names."""
 
 _OF_OTHERS = ("text_encoder_2", "tokenizer_2")
 
 
 def check_parts(name: object, index: Mapping[str, Any]) -> None:
-    """Raise BadModel where a pipeline's index names parts that Attend-and-Excite cannot work with.
+    """Raise BadModel if a pipeline's index names parts that Attend-and-Excite does not support.
 
-    name: of the model, for the message
+    Args:
+        name: Name of the model, for the message.
+        index: Index of the pipeline.
     """
     parts = {part: str(index[part][1]) for part in parts_of(index)}
     why = [f"has a {part} as well" for part in _OF_OTHERS if part in parts] + [
@@ -37,24 +39,26 @@ def check_parts(name: object, index: Mapping[str, Any]) -> None:
     ]
     if why:
         raise BadModel(
-            f"{name}: Attend-and-Excite draws with Stable Diffusion 1 and 2 alone, and this "
+            f"{name}: Attend-and-Excite supports only Stable Diffusion 1 and 2, but this "
             f"{index['_class_name']} {why[0]}"
         )
 
 
 class NoObjects(ValueError):
-    """The prompt does not say which of its words are objects."""
+    """Raised if the words of a prompt's objects are not known."""
 
 
 def token_indices(prompt: Prompt, tokenizer: Any) -> list[int]:
-    """Return the positions, counted with the start token, of the tokens that name the scene's objects.
+    """Return the positions, including the start token, of the tokens that name the scene's objects.
 
-    Each object takes the next place of its name in the text that no other one has taken; all tokens of a name of
-    several words count. Raises NoObjects where there is no scene, a name is not in the text, or lies beyond what
-    the encoder sees.
+    Each object takes the next occurrence of its name that no other object has. All tokens of a name with several
+    words count.
+
+    Raises:
+        NoObjects: The prompt has no scene, a name is not in the text, or it lies beyond the encoder's limit.
     """
     if prompt.scene is None or not prompt.scene.objects:
-        raise NoObjects("Attend-and-Excite needs to know the prompt's objects, and this prompt expects none")
+        raise NoObjects("Attend-and-Excite needs a prompt with expected objects, and this prompt has none")
     encoded = tokenizer(
         prompt.text, return_offsets_mapping=True, truncation=True, max_length=tokenizer.model_max_length
     )
@@ -69,6 +73,6 @@ def token_indices(prompt: Prompt, tokenizer: Any) -> list[int]:
         taken.add(place.start())
         own = [i for i, (start, end) in enumerate(offsets) if start < place.end() and end > place.start()]
         if not own:
-            raise NoObjects(f"the expected {cls.name!r} lies beyond what the text encoder sees of the prompt")
+            raise NoObjects(f"the expected {cls.name!r} lies beyond the text encoder's limit")
         indices.update(own)
     return sorted(indices)

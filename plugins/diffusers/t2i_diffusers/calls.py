@@ -1,4 +1,4 @@
-"""What pipelines are called with: options by the names of each class, and what the stages of a chain need."""
+"""Arguments of pipeline calls: option names of each class, and the inputs of a chain's stages."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ ARGUMENTS = {
     "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
     "guidance": {"UnCLIPPipeline": "decoder_guidance_scale", "QwenImagePipeline": "true_cfg_scale"},
 }
-"""What an option is called by classes that do not call it as the others do."""
+"""Argument names of classes that differ from the usual names, by option."""
 
 _OF_IMAGES = {"strength", "mask_image", "noise_level", "image_guidance_scale", "controlnet_conditioning_scale"}
-"""Arguments of classes that draw from an image, though their call has a default for it."""
+"""Arguments that only classes with an image input have, even if the image has a default."""
 
 _USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
 
 Plan = dict[str, tuple[CheckpointSource, type[DiffusionPipeline], dict[str, Any]]]
-"""By the name of the option: checkpoint, class, and the arguments of its call."""
+"""Checkpoint, class and call arguments of each stage, by option name."""
 
 
 def call_arguments(cls: type) -> dict[str, inspect.Parameter]:
-    """Return the arguments of a pipeline's call by name; that it takes any further ones does not count."""
+    """Return the named arguments of a pipeline's call, without `**kwargs`."""
     named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     parameters = inspect.signature(cls.__call__).parameters
     return {name: p for name, p in parameters.items() if name != "self" and p.kind in named}
 
 
 def call_of(cls: type, options: CallOptions, source: CheckpointSource | None = None) -> dict[str, Any]:
-    """Return the arguments that options set, by the names of a pipeline's call.
+    """Return the call arguments that options set, by the pipeline's names.
 
-    Raises BadOption where the pipeline takes no such argument, with the names that it does take, and where it
-    wants a number and is given something else.
+    Raises:
+        BadOption: The pipeline has no such argument, or a value has the wrong type.
     """
     takes = call_arguments(cls)
     asked = {
@@ -54,18 +54,20 @@ def call_of(cls: type, options: CallOptions, source: CheckpointSource | None = N
             free = [n for n in takes if n not in RESERVED]
             near = [n for n in free if name.split("_")[0] in n] or get_close_matches(name, free, n=3) or free
             where = f"{source.option}." if source and source.option else ""
-            raise BadOption(f"option {where}{option}: {cls.__name__} takes no {name}; it takes {', '.join(near)}")
+            raise BadOption(
+                f"option {where}{option}: {cls.__name__} takes no {name}; choose one of {', '.join(near)}"
+            )
         if kind := _other_kind(takes[name], value):
             where = f"{source.option}." if source and source.option else ""
-            raise BadOption(f"option {where}{option}: {cls.__name__} wants {kind}, not {value!r}")
+            raise BadOption(f"option {where}{option} must be {kind} for {cls.__name__} (got {value!r})")
         call[name] = value
     return call
 
 
 def _other_kind(parameter: inspect.Parameter, value: Any) -> str | None:
-    """Say what a parameter wants where a value is clearly another thing: of numbers and switches alone.
+    """Return the required type if a value clearly does not fit a numeric or boolean parameter; otherwise None.
 
-    Its annotation tells, or else its default. Whether a number must be a whole one is left to the pipeline.
+    The parameter's annotation decides, or else its default. The pipeline checks whether a number must be whole.
     """
     said = parameter.annotation
     kinds = set(get_args(said) if get_origin(said) in (Union, UnionType) else [said]) - {type(None)}
@@ -80,7 +82,7 @@ def _other_kind(parameter: inspect.Parameter, value: Any) -> str | None:
 
 
 def check_chain(plan: Plan) -> None:
-    """Raise BadModel where a pipeline wants more than a prompt and what the stage before it gives."""
+    """Raise BadModel if a pipeline needs more than a prompt and the output of the stage before it."""
     for option, (source, cls, _) in plan.items():
         arguments = call_arguments(cls)
         wanted = {n for n, p in arguments.items() if p.default is inspect.Parameter.empty}
@@ -91,11 +93,11 @@ def check_chain(plan: Plan) -> None:
         if not option and "prior" in plan:
             given = {n for n in wanted if "embed" in n}
         if wanted - given:
-            hint = "; give its prior's repository by the option prior.model" if "image_embeds" in wanted else ""
+            hint = "; set the option prior.model to its prior's repository" if "image_embeds" in wanted else ""
             raise BadModel(
                 f"{source}: {cls.__name__} draws from {', '.join(sorted(wanted))}, not from a text{hint}"
             )
         if not option and "prior" not in plan and "prompt" not in arguments:
-            raise BadModel(f"{source}: {cls.__name__} takes no prompt: it is no text-to-image pipeline")
+            raise BadModel(f"{source}: {cls.__name__} takes no prompt, so it is not a text-to-image pipeline")
         if option.startswith("upscaler") and "image" not in arguments:
-            raise BadModel(f"{source}: {cls.__name__} takes no image: it enlarges nothing")
+            raise BadModel(f"{source}: {cls.__name__} takes no image, so it cannot be an upscaler")

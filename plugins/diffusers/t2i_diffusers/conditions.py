@@ -1,8 +1,8 @@
-"""What a pipeline hands its denoiser for a caption, heard from the pipeline itself.
+"""The conditions that a pipeline passes to its denoiser for a caption, captured from the pipeline itself.
 
-Every pipeline encodes texts in its own way and adds conditions of its own (sizes, pooled texts, masks, positions).
-So it is called with the caption, without guidance, until it turns to its denoiser; what it says there is kept, and
-said again with other noise at other times. The text is encoded once.
+Every pipeline encodes texts in its own way and adds its own conditions (sizes, pooled texts, masks, positions).
+Therefore this module calls the pipeline with the caption, without guidance, until it calls its denoiser, and keeps
+the arguments of that call to repeat it with other noise and times. The text is encoded once.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ _SAMPLES = ("sample", "hidden_states", "x")
 _TIMES = ("timestep", "t")
 _GUIDANCE = ("guidance_scale", "true_cfg_scale")
 _NO_GUIDANCE = {"ZImagePipeline": 0.0}
-"""Where no guidance is not 1: this one counts from 0."""
+"""Value that means no guidance, for arguments where it is not 1."""
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What a denoiser is called with for one caption.
+    """The arguments of a denoiser for one caption.
 
-    sample:     the noise, for one image; a list of one tensor where the denoiser takes a list
-    timestep:   the first one, as the denoiser is told it
-    step:       the same, as the scheduler counts it
-    sample_name, time_name:  what the denoiser calls them
-    further:    its other arguments
+    Attributes:
+        sample: Noise for one image; a list of one tensor if the denoiser takes a list.
+        timestep: The first time step, as the denoiser takes it.
+        step: The same time step, as the scheduler counts it.
+        sample_name: Name of the denoiser's argument for samples.
+        time_name: Name of the denoiser's argument for times.
+        further: Other arguments.
     """
 
     sample: torch.Tensor | list[torch.Tensor]
@@ -44,29 +46,30 @@ class Heard:
 
     @property
     def shape(self) -> torch.Size:
-        """Of one sample."""
+        """The shape of one sample."""
         return self.sample[0].shape
 
     @property
     def kin(self) -> Any:
-        """Equal for captions that can be put into one batch."""
+        """A key that is equal for captions that fit into one batch."""
         return _form(self.further)
 
 
 class _Turned(Exception):
-    """Carries what the denoiser was called with, past the rest of the pipeline."""
+    """Carries the denoiser's arguments out of the pipeline's call."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        super().__init__("the pipeline turned to its denoiser")
+        super().__init__("the pipeline called its denoiser")
         self.arguments = arguments
 
 
 def hear(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int]) -> Heard:
-    """Return what a pipeline hands its denoiser for a caption.
+    """Return the arguments that a pipeline passes to its denoiser for a caption.
 
-    size: width and height of the image in pixels
+    `size` is the width and height of the image in pixels.
 
-    Raises BadModel where it draws from more than a text, or calls its denoiser in a way that is not known here.
+    Raises:
+        BadModel: The pipeline needs more than a text, or calls its denoiser in an unsupported way.
     """
     signature = inspect.signature(type(denoiser).forward)
 
@@ -80,7 +83,7 @@ def hear(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int
     except _Turned as heard:
         arguments = dict(heard.arguments)
     else:
-        raise BadModel(f"{stage.model}: {type(stage.pipe).__name__} does not ask its denoiser")
+        raise BadModel(f"{stage.model}: {type(stage.pipe).__name__} does not call its denoiser")
     finally:
         handle.remove()
     arguments.pop("self")
@@ -89,7 +92,7 @@ def hear(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int
     sample_name, time_name = names
     if sample_name is None or time_name is None or len(arguments[sample_name]) != 1:
         raise BadModel(
-            f"{stage.model}: {type(stage.pipe).__name__} does not ask its denoiser for one sample at one time"
+            f"{stage.model}: {type(stage.pipe).__name__} does not call its denoiser with one sample at one time"
         )
     sample = arguments.pop(sample_name)
     timestep = torch.as_tensor(arguments.pop(time_name))
@@ -98,13 +101,13 @@ def hear(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int
 
 
 def _call(stage: PipelineStage, caption: str, size: tuple[int, int]) -> dict[str, Any]:
-    """The pipeline's arguments: as an image is drawn, but without guidance, and at this size."""
+    """Return the arguments of the pipeline's call: those of generation, without guidance and at a given size."""
     takes = stage.arguments
     wanted = {n for n, p in takes.items() if p.default is inspect.Parameter.empty} - {"prompt"}
     if wanted:
         raise BadModel(
-            f"{stage.model}: {type(stage.pipe).__name__} draws from {', '.join(sorted(wanted))} besides a text: "
-            "there is no likelihood of an image under a text"
+            f"{stage.model}: {type(stage.pipe).__name__} needs {', '.join(sorted(wanted))} besides a text, "
+            "so it has no likelihood of an image under a text"
         )
     own = {
         **{
@@ -123,15 +126,15 @@ def _call(stage: PipelineStage, caption: str, size: tuple[int, int]) -> dict[str
 
 
 def _has_default(takes: Mapping[str, inspect.Parameter], name: str) -> bool:
-    """Whether a pipeline guides where it is told nothing."""
+    """Return whether a pipeline uses guidance by default."""
     return name in takes and takes[name].default is not None
 
 
 def together(items: Sequence[Any]) -> Any:
-    """Put what was heard of several captions (of one form) into one batch.
+    """Return the arguments of several captions with equal keys as one batch.
 
-    What was said of one image has a first axis, or a list, of length 1; what holds for any number of images is
-    taken from the first.
+    Arguments for one image have a first axis, or a list, of length 1. Other arguments are taken from the first
+    caption.
     """
     first = items[0]
     if isinstance(first, Mapping):
@@ -146,7 +149,7 @@ def together(items: Sequence[Any]) -> Any:
 
 
 def _form(item: Any) -> Any:
-    """What must be equal for `together`; parts of a list go side by side, whatever they are like."""
+    """Return what must be equal for `together`; items of a list may differ."""
     if isinstance(item, Mapping):
         return tuple((name, _form(value)) for name, value in item.items())
     if isinstance(item, tuple):

@@ -1,4 +1,4 @@
-"""A model's denoiser, asked about any noisy sample under any caption, many at a time."""
+"""Batched evaluation of a model's denoiser for noisy samples and captions."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from .schedules import schedule_of
 T = TypeVar("T")
 
 CAPTIONS = 64
-"""So many captions' conditions are kept; those of large text encoders take megabytes."""
+"""Number of captions whose conditions are cached; those of large text encoders take megabytes."""
 
 _ON_GPU, _ELSEWHERE = 16, 8
-"""How many samples are tried at once, where that is left to us."""
+"""Initial batch size if the user sets none."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """One question to a denoiser.
+    """One evaluation of a denoiser.
 
-    x:     float64 on the CPU, one sample
-    time:  the training step, or of a flow the share of noise
+    Attributes:
+        x: One sample, float64 on the CPU.
+        time: Training step; for a flow, the share of noise.
     """
 
     x: torch.Tensor
@@ -42,7 +43,7 @@ class Asking:
 
 
 class Denoiser:
-    """The denoiser of a loaded model. Raises BadModel where texts alone do not tell what it draws."""
+    """The denoiser of a loaded model. Raises BadModel if the model needs more than a text."""
 
     def __init__(self, loaded: LoadedPipeline, batch_size: int | None) -> None:
         self._stage, self._loaded = loaded.main, loaded
@@ -58,9 +59,10 @@ class Denoiser:
         return self._heard(caption).shape
 
     def ask(self, askings: Iterable[tuple[Asking, T]]) -> Iterator[tuple[T, torch.Tensor]]:
-        """Yield, in order, what comes with each question, and the denoiser's output, float64 on the CPU.
+        """Yield, in order, the tag of each question and the denoiser's output, float64 on the CPU.
 
-        Raises FailedRun where not even one sample at a time fits into memory.
+        Raises:
+            FailedRun: A single sample does not fit into memory.
         """
         try:
             for (_, tag), output in self.batches.map(lambda batch: self._outputs([a for a, _ in batch]), askings):
@@ -69,8 +71,8 @@ class Denoiser:
         except RuntimeError as error:
             if is_out_of_memory(error):
                 raise FailedRun(
-                    f"{self._stage.model} on {self._loaded.device}: not even one sample at a time fits into "
-                    "memory: take smaller images, dtype=float16, or offload=model or sequential"
+                    f"{self._stage.model} on {self._loaded.device}: a single sample does not fit into memory; "
+                    "set a smaller size, dtype=float16, or offload=model or sequential"
                 ) from error
             raise
 
@@ -78,16 +80,16 @@ class Denoiser:
         heard = hear(self._stage, self.parts.denoiser, caption, self.size)
         expected = float(self._times([heard.step / self._length_of_flow], heard)[0])
         if abs(expected - float(heard.timestep.flatten()[0])) > 0.01 * max(1.0, abs(expected)):
-            raise BadModel(f"{self._stage.model}: {type(self._stage.pipe).__name__} counts time in an unknown way")
+            raise BadModel(f"{self._stage.model}: {type(self._stage.pipe).__name__} has an unsupported time scale")
         return heard
 
     @property
     def _length_of_flow(self) -> float:
-        """By what a scheduler's own count of time is divided to be `Asking.time`."""
+        """The divisor from the scheduler's time to `Asking.time`."""
         return float(self.schedule.length) if self.schedule.is_flow else 1.0
 
     def _times(self, times: Sequence[float], heard: Heard) -> torch.Tensor:
-        """Return times as the denoiser is told them."""
+        """Return times as the denoiser takes them."""
         told = torch.tensor(times, dtype=torch.float64)
         if self.schedule.is_flow:
             scale, backwards = VELOCITIES[type(self._stage.pipe).__name__]
@@ -96,7 +98,7 @@ class Denoiser:
         return told.to(heard.timestep.dtype).to(heard.timestep.device)
 
     def _outputs(self, batch: list[Asking]) -> list[torch.Tensor]:
-        """Ask about some samples; captions of unequal length are asked apart."""
+        """Evaluate some samples; captions of unequal length get separate batches."""
         alike: dict[Any, list[int]] = defaultdict(list)
         for place, asking in enumerate(batch):
             alike[self._heard(asking.caption).kin].append(place)
@@ -109,7 +111,7 @@ class Denoiser:
     def _together(self, batch: list[Asking]) -> list[torch.Tensor]:
         heard = [self._heard(asking.caption) for asking in batch]
         first = heard[0]
-        # not on the device, for some have no float64
+        # on the CPU, because some devices have no float64
         x: Any = torch.stack([asking.x for asking in batch]).to(first.sample[0].dtype).to(first.sample[0].device)
         if isinstance(first.sample, list):
             x = list(x)

@@ -1,4 +1,4 @@
-"""Where a pipeline works, and what stays in main memory meanwhile."""
+"""Placement of pipelines on devices, and offloading to main memory."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import torch
 
 ROOM = 2 * 2**30
-"""Bytes of a GPU's memory that are left for the work itself when weights are placed."""
+"""Bytes of GPU memory to leave free for computation when weights are placed."""
 
 
 def place(pipes: Sequence[Any], device: torch.device, offload: str) -> str:
-    """Put pipelines on a device. Returns what is offloaded: `none`, `model` or `sequential`."""
+    """Place pipelines on a device, and return the offloading: `none`, `model` or `sequential`."""
     if device.type == "cpu":
-        offload = "none"  # the weights are where they would be kept
+        offload = "none"  # the weights are in main memory already
     elif offload == "auto":
         offload = _as_much_as_it_takes(pipes, device)
     for pipe in pipes:
         if offload == "none":
-            pipe.to(device, silence_dtype_warnings=True)  # that float16 cannot run on a CPU, where it does
+            pipe.to(device, silence_dtype_warnings=True)  # it wrongly warns that float16 cannot run on a CPU
         elif offload == "model":
             pipe.enable_model_cpu_offload(device=device)
         else:
@@ -38,7 +38,7 @@ def _as_much_as_it_takes(pipes: Sequence[Any], device: torch.device) -> str:
 
 
 def weights_bytes(pipes: Sequence[Any]) -> list[int]:
-    """Return the bytes of each model in some pipelines, one that they share counted once."""
+    """Return the bytes of each model in some pipelines; a shared model counts once."""
     modules = {id(m): m for pipe in pipes for m in pipe.components.values() if isinstance(m, torch.nn.Module)}
     return [
         sum(t.numel() * t.element_size() for t in (*module.parameters(), *module.buffers()))

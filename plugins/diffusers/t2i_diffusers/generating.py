@@ -1,4 +1,4 @@
-"""The generator: requests in batches, each answered with its image or why there is none."""
+"""The generator: draws requests in batches and yields an image or a failure for each."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from .likelihood import Likelihood
 
 ONE_PROMPT_AT_A_TIME = frozenset({"Kandinsky3Pipeline"})
-"""Classes whose images depend on the longest prompt of the batch: only images of one prompt are drawn together."""
+"""Classes whose images depend on the longest prompt of the batch; their batches hold images of one prompt only."""
 
 _PIXELS = 16 * 512 * 512
-"""So many pixels are tried at once where the batch is left to us, on a GPU of its own; a quarter elsewhere."""
+"""Number of pixels in the first batch on a GPU, if the user sets no batch size; a quarter on other devices."""
 
 _LARGEST = 16
 
@@ -43,9 +43,9 @@ Answer = tuple[ImageRequest, Generated | Failure]
 
 
 class Diffusers:
-    """Draws with a pipeline of diffusers, or a chain of them.
+    """Generates images with a pipeline of diffusers, or a chain of pipelines.
 
-    pipeline_class: name of the class that takes the place of the checkpoint's own
+    `pipeline_class` is the name of a class that replaces the checkpoint's own.
     """
 
     def __init__(self, setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
@@ -56,14 +56,15 @@ class Diffusers:
         self.batch_size = setup.batch_size or _to_try(setup.options, self.loaded)
         self._asked_batch_size = setup.batch_size
         self._halvings = 0
-        self._one_by_one = False  # set for pipelines whose images would depend on their company
+        self._one_by_one = False  # true for pipelines whose images would depend on the batch
         self._size: list[int] | None = None
         self._tokenizers = Tokenizers([s.pipe for s in self.loaded.stages])
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
-        """Yield each request with its image; batches are halved for good where memory is short.
+        """Yield each request with its image; halve the batch size for the rest of the run if memory runs out.
 
-        Raises FailedRun where not even one image at a time fits.
+        Raises:
+            FailedRun: A single image does not fit into memory.
         """
         requests = iter(requests)
         while batch := list(islice(requests, self.batch_size)):
@@ -77,7 +78,7 @@ class Diffusers:
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, LikelihoodTerms | Failure]]:
-        """Answer `likelihood` by the main stage's denoiser; see `likelihood.py`, on which no image depends."""
+        """Answer `likelihood` queries with the main stage's denoiser; see `likelihood.py`."""
         if self._likelihood is None:
             from .likelihood import Likelihood
 
@@ -86,7 +87,7 @@ class Diffusers:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What a manifest says: models, their calls, precision, and how the work was done so far."""
+        """Settings for the manifest: models, their calls, precision, and the current batch size."""
         loaded = self.loaded
         said = {
             **_stage_settings(loaded.main),
@@ -109,20 +110,20 @@ class Diffusers:
         return plain
 
     def close(self) -> None:
-        """Let go of the weights and of the device's memory."""
+        """Release the weights and the device's memory."""
         for stage in self.loaded.stages:
             stage.pipe.remove_all_hooks()
             stage.pipe.to("meta", silence_dtype_warnings=True)
         clear_device_cache(garbage_collection=True)
 
     def _together(self, batch: Sequence[ImageRequest]) -> list[ImageRequest]:
-        """Return as many from the beginning as are drawn at once."""
+        """Return the first requests, as many as one batch takes."""
         if type(self.loaded.main.pipe).__name__ in ONE_PROMPT_AT_A_TIME:
             batch = list(takewhile(lambda r: r.prompt.text == batch[0].prompt.text, batch))
         return list(batch[: self.batch_size])
 
     def _tried(self, batch: Sequence[ImageRequest]) -> list[Answer] | None:
-        """Answer a batch; None where it must be tried again with the batch size that there is now."""
+        """Return the answers to a batch; None if it must be repeated with a smaller batch size."""
         drawable, refused, further = self._prepared(batch)
         if not drawable:
             return refused
@@ -133,11 +134,11 @@ class Diffusers:
                 raise
             if len(drawable) == 1:
                 raise FailedRun(
-                    f"{self.loaded.main.model} on {self.loaded.device}: not even one image at a time "
-                    "fits into memory: take smaller images, dtype=float16, or offload=model or sequential"
+                    f"{self.loaded.main.model} on {self.loaded.device}: a single image does not fit into "
+                    "memory; set a smaller size, dtype=float16, or offload=model or sequential"
                 ) from error
             drawn = None
-        if drawn is None:  # outside the handler, where the error would keep the memory
+        if drawn is None:  # outside the except block, whose error keeps the memory in use
             if not self._one_by_one:
                 self.batch_size = len(drawable) // 2
                 self._halvings += 1
@@ -146,7 +147,7 @@ class Diffusers:
         return [*refused, *self._answers(drawable, drawn)]
 
     def _drawn(self, batch: Sequence[ImageRequest], further: Mapping[str, Any]) -> DrawnBatch | None:
-        """Draw a batch; None where the pipeline turns out to be one that must draw images one by one."""
+        """Return the images of a batch; None if the pipeline turns out to need batches of one image."""
         prompts, seeds = [r.prompt.text for r in batch], [r.noise_seed for r in batch]
         pipes = [stage.pipe for stage in self.loaded.stages]
         with (
@@ -159,18 +160,18 @@ class Diffusers:
             except (TypeError, ValueError, AttributeError) as error:
                 if SAID in str(error):
                     raise BadOption(
-                        f"{self.loaded.main.model}: {describe_error(error)}: set height and width so"
+                        f"{self.loaded.main.model}: {describe_error(error)}; set height and width accordingly"
                     ) from error
                 if len(batch) == 1 or "generator" not in str(error).lower():
                     raise
-                drawn = None  # it takes no list of generators
+                drawn = None  # the pipeline takes no list of generators
         if drawn is None or (unseeded.happened and len(batch) > 1):
             self._one_by_one, self.batch_size = True, 1
             return None
         return drawn
 
     def _prepared(self, batch: Sequence[ImageRequest]) -> tuple[list[ImageRequest], list[Answer], dict[str, Any]]:
-        """Sort out what cannot be drawn. Returns the others, failures, and arguments of the call."""
+        """Return the requests that can be drawn, the failures of the others, and arguments of the call."""
         pipe = self.loaded.main.pipe
         if type(pipe).__name__ != ATTEND_EXCITE:
             return list(batch), [], {}
@@ -201,7 +202,7 @@ class Diffusers:
 
 
 def _eight_bits(pixels: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Round pixels of 0 to 1 to 0 to 255, as diffusers does."""
+    """Return pixels of 0 to 1 as integers of 0 to 255, rounded as in diffusers."""
     scaled = pixels * np.float32(255)
     np.rint(scaled, out=scaled)
     np.clip(scaled, 0, 255, out=scaled)
@@ -209,20 +210,20 @@ def _eight_bits(pixels: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 
 def _other_texts(loaded: LoadedPipeline) -> list[str]:
-    """What encoders are told beside the prompt: negative prompts, mostly."""
+    """Return the texts that encoders read besides the prompt, such as negative prompts."""
     calls = [item for stage in loaded.stages for item in stage.call.items()]
     return [text for name, text in calls if "prompt" in name and isinstance(text, str)]
 
 
 def _to_try(options: DiffusersOptions, loaded: LoadedPipeline) -> int:
-    """Return the batch size to begin with."""
+    """Return the initial batch size."""
     pixels = (options.height or 512) * (options.width or 512)
     room = _PIXELS if loaded.device.type == "cuda" else _PIXELS // 4
     return max(1, min(_LARGEST, room // pixels))
 
 
 def _stage_settings(stage: PipelineStage) -> dict[str, Any]:
-    """Return what a manifest says of one pipeline; what the options leave out is the pipeline's default."""
+    """Return the settings of one pipeline for the manifest, with the pipeline's defaults for unset options."""
     arguments = stage.arguments
     call = {
         name: stage.call.get(name, arguments[name].default)

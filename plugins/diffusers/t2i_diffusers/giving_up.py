@@ -1,4 +1,4 @@
-"""Which captions cannot win any more, so that no more of the denoiser is spent on them."""
+"""Early elimination of captions that cannot win, to save evaluations of the denoiser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .asking import SAMPLES, LikelihoodParams
 
 
 def looks(asked: LikelihoodParams) -> list[int]:
-    """Return after how many terms it is decided who stays, ascending; the last one: how many terms there are."""
+    """Return the numbers of terms after which captions are eliminated, ascending; the last is the total."""
     total = asked.trials * asked.steps
     if asked.stages:
         return [n for n, _ in asked.stages]
@@ -23,10 +23,10 @@ def looks(asked: LikelihoodParams) -> list[int]:
 
 
 def order(asked: LikelihoodParams) -> list[int]:
-    """Return the places of all terms (trial x steps + step) in the order in which they are worked out.
+    """Return the indices of all terms (trial x steps + step) in the order of computation.
 
-    By error_rate a random one: so the first terms are a sample of all, whatever there is to each step. By stages,
-    each stage's are spread evenly.
+    With error_rate the order is random, so that the first terms are a sample of all terms. With stages, the terms
+    of each stage are spread evenly.
     """
     total = asked.trials * asked.steps
     if asked.error_rate is not None:
@@ -43,11 +43,11 @@ def order(asked: LikelihoodParams) -> list[int]:
 def stay(values: NDArray[np.float64], asked: LikelihoodParams, look: int) -> list[int]:
     """Return which captions stay after look number `look`.
 
-    values: (terms, captions) so far, higher is better, of the captions that are left
-
-    By error_rate: a caption goes where the mean of its paired differences to the best one, a sample of all terms,
-    is surely more than 0: Student's bound with the correction for a finite population, the rate shared out over
+    With error_rate, a caption is eliminated if the mean of its paired differences to the best caption is
+    significantly above 0: Student's bound with finite-population correction, with the error rate divided among
     looks and captions.
+
+    `values` has the shape (terms, captions) for the remaining captions; higher is better.
     """
     means = values.mean(axis=0)
     best = int(means.argmax())

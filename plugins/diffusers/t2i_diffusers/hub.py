@@ -1,6 +1,6 @@
-"""Repositories of the Hugging Face hub: their commits, and what is fetched of them to learn what they hold.
+"""Repositories of the Hugging Face hub: their commits and small files.
 
-Imports huggingface_hub only where a repository is asked about, and torch never.
+Imports huggingface_hub only for repositories, and never torch.
 """
 
 from __future__ import annotations
@@ -16,37 +16,42 @@ from .mirrors import mirror_of
 from .sources import INDEX, PICKLES, SAFE, CheckpointSource, pickles_refused
 
 _TIMEOUT = 20
-"""So many seconds the hub may take to list a repository."""
+"""Time limit in seconds for listing a repository."""
 
 
 def commit_of(source: CheckpointSource, offline: bool) -> str:
     """Return the commit of a repository: the one on this machine, or else the newest of its revision.
 
-    What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
-    revision, for a newer one. Raises BadModel where the commit cannot be known.
+    A local copy stays in use, so that a study does not change midway. For a newer commit, remove the copy from the
+    cache or name another revision.
+
+    Raises:
+        BadModel: The commit cannot be determined.
     """
     return hub_files.find_commit(source.model, source.revision) or index_folder(source, offline).name
 
 
 def index_folder(source: CheckpointSource, offline: bool) -> Path:
-    """Return the folder that holds a pipeline's index, which alone is fetched where it is not here.
+    """Return the folder with a pipeline's index; download only the index if it is missing.
 
-    Raises BadModel where it cannot be had.
+    Raises:
+        BadModel: The index cannot be downloaded.
     """
     return folder_with(source, INDEX, offline)
 
 
 def folder_with(source: CheckpointSource, file: str, offline: bool) -> Path:
-    """Return a pipeline's folder, with one small file of it, which alone is fetched where it is not here.
+    """Return a pipeline's folder with one small file; download only that file if it is missing.
 
-    Raises BadModel where it cannot be had.
+    Raises:
+        BadModel: The file cannot be downloaded.
     """
     if (folder := source.folder) is not None:
         return folder
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError
 
-    # a revision whose commit is not known is asked for by its own name, so that the cache remembers what it meant
+    # a revision with an unknown commit is requested by its name, so that the cache remembers its commit
     revision = hub_files.find_commit(source.model, source.revision) or source.revision
     with suppress(LocalEntryNotFoundError):
         return _folder(hf_hub_download(source.model, file, revision=revision, local_files_only=True), file)
@@ -59,10 +64,10 @@ def folder_with(source: CheckpointSource, file: str, offline: bool) -> Path:
     except LocalEntryNotFoundError as error:
         if hub_files.server_answered(error):
             raise hub_files.make_hub_error(str(source), source.model, error) from error
-        raise not_here(source, network=describe_error(error)) from error  # the network is gone
+        raise not_here(source, network=describe_error(error)) from error  # the network failed
     except EntryNotFoundError as error:
-        raise BadModel(f"{source}: the repository holds no pipeline of diffusers ({file} is not there)") from error
-    except Exception as error:  # the hub's and the network's
+        raise BadModel(f"{source}: the repository holds no pipeline of diffusers ({file} is missing)") from error
+    except Exception as error:  # errors of the hub and of the network
         problem = hub_files.make_hub_error(str(source), source.model, error)
         if isinstance(error, RepositoryNotFoundError) and (mirror := mirror_of(source.model)):
             problem = BadModel(f"{problem}; its mirror is {mirror}")
@@ -70,21 +75,21 @@ def folder_with(source: CheckpointSource, file: str, offline: bool) -> Path:
 
 
 def _folder(found: str, file: str) -> Path:
-    """The folder from which a file in it is named."""
+    """Return the folder that a file's relative path starts from."""
     return Path(found).parents[file.count("/")]
 
 
 def not_here(source: CheckpointSource, missing: str | None = None, network: str | None = None) -> NotHere:
-    """Say what must be fetched while there is a network.
+    """Return the error for files that must be downloaded while a network is available.
 
-    missing: what the rest lacks that is here; None: nothing is here. network: None where nothing may be fetched,
-    else why nothing can be
+    `missing` names the missing part; None if everything is missing. `network` is why the download failed; None if
+    t2i is offline.
     """
     return NotHere(str(source), source.spec, network, missing)
 
 
 def hub_pickles(source: CheckpointSource, commit: str) -> BadModel | None:
-    """Where a repository has no safetensors, name its pickles with the digests that the hub keeps of them."""
+    """Return the error that lists a repository's pickles with their digests, if it has no safetensors."""
     from huggingface_hub import HfApi
 
     info = HfApi().model_info(source.model, revision=commit, files_metadata=True, timeout=_TIMEOUT)

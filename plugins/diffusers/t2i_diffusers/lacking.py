@@ -1,6 +1,6 @@
-"""Whether weights are all there, and of this model, told while parts of a pipeline are loaded.
+"""Check for missing and foreign weights while the parts of a pipeline load.
 
-Libraries only log what a file lacks, and go on with random numbers (transformers), or none (diffusers).
+Libraries only log missing weights and continue with random values (transformers) or without values (diffusers).
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ from .quiet import leaving_out
 from .sources import CheckpointSource
 
 _LEGACY = re.compile(r"(^|\.)position_ids$")
-"""What old files hold and no model reads any more."""
+"""Weights in old files that no model reads any more."""
 
 _LOADS = "from_pretrained"
 
 _REPORTS = ("Some weights of ", "LOAD REPORT")
-"""How libraries begin to tell of weights, but for colours and a name."""
+"""Starts of the libraries' messages on weights, without colours and names."""
 
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
 def whole_weights(source: CheckpointSource) -> Iterator[None]:
-    """Have every model that is loaded meanwhile tell of its weights.
+    """Raise BadModel for every model loaded in this context whose files lack weights or have other shapes.
 
-    Loading raises BadModel where its files lack some, or hold some of another shape. All models that a pipeline
-    loads are loaded by two base classes, whose reports have tied weights and translated names settled already.
+    Two base classes load all models of a pipeline; their reports already consider tied weights and renamed ones.
     """
     own = {base: vars(base)[_LOADS] for base in (ModelMixin, PreTrainedModel)}
     for base, method in own.items():
@@ -51,13 +50,13 @@ def whole_weights(source: CheckpointSource) -> Iterator[None]:
 def _telling(source: CheckpointSource, method: Any) -> Callable[..., Any]:
     def from_pretrained(cls: type, place: Any, *args: Any, **kwargs: Any) -> Any:
         if issubclass(cls, PreTrainedModel):
-            kwargs.setdefault("ignore_mismatched_sizes", True)  # or else it only says that there are some
+            kwargs.setdefault("ignore_mismatched_sizes", True)  # otherwise the report has no details
         wanted = kwargs.pop("output_loading_info", False)
         model, report = method.__get__(None, cls)(place, *args, output_loading_info=True, **kwargs)
         if problem := _problem(cls, Path(place), report):
             raise BadModel(f"{source}: its {problem}")
         if unknown := sorted(key for key in report["unexpected_keys"] if not _LEGACY.search(key)):
-            message = "%s: %s holds weights that %s has no place for: %s"
+            message = "%s: %s holds weights that %s does not use: %s"
             _log.warning(message, source, place, cls.__name__, _some(unknown))
         return (model, report) if wanted else model
 
@@ -68,12 +67,12 @@ def _problem(cls: type, folder: Path, report: Mapping[str, Any]) -> str | None:
     if mismatched := sorted(report["mismatched_keys"]):
         key, given, wanted = mismatched[0]
         return (
-            f"{folder.name} does not fit its config: {key} has the shape {list(given)}, and its config wants "
-            f"{list(wanted)}: they are of different models"
+            f"{folder.name} does not fit its config: {key} has the shape {list(given)}, but the config requires "
+            f"{list(wanted)}; use files of one model"
         )
     if missing := sorted(report["missing_keys"]):
         return (
-            f"{folder.name} lacks {_some(missing)}: the weights in {folder} are not all of {cls.__name__}'s, or "
+            f"{folder.name} lacks {_some(missing)}: the weights of {cls.__name__} in {folder} are incomplete or "
             "are of another model"
         )
     return None

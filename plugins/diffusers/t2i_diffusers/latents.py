@@ -1,4 +1,4 @@
-"""An image as a denoiser sees it: pixels of -1 to 1, or the mean of the autoencoder's posterior, scaled."""
+"""Images as input of a denoiser: pixels of -1 to 1, or the scaled mean of the autoencoder's posterior."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .parts import Parts
 
 _DEFAULT = 1024
 _UNSCALED = frozenset({"Kandinsky3Pipeline"})
-"""Classes that decode latents as they are, whatever factor the autoencoder's configuration names."""
+"""Classes that decode latents unscaled, regardless of the factor in the autoencoder's configuration."""
 
 
 def size_of(parts: Parts, stage: PipelineStage) -> tuple[int, int]:
-    """Return width and height of the images that a model draws under its options."""
+    """Return the width and height of a model's images under its options."""
     config = parts.denoiser.config
     side = getattr(parts.pipe, "default_sample_size", None) or getattr(config, "sample_size", None)
     factor = 1 if parts.autoencoder is None else getattr(parts.pipe, "vae_scale_factor", 8)
@@ -37,7 +37,7 @@ def size_of(parts: Parts, stage: PipelineStage) -> tuple[int, int]:
 def fitted(image: Image.Image, size: tuple[int, int], fit: str) -> NDArray[np.uint8]:
     """Return an image at the model's size, uint8 (height, width, 3).
 
-    fit: `crop` keeps shapes as they are and cuts at two sides; `stretch` keeps all that is shown
+    `fit` is `crop`, which keeps the aspect ratio and cuts two sides, or `stretch`, which keeps all content.
     """
     image = image.convert("RGB")
     if image.size != size:
@@ -47,9 +47,10 @@ def fitted(image: Image.Image, size: tuple[int, int], fit: str) -> NDArray[np.ui
 
 
 def encode(parts: Parts, pixels: NDArray[np.uint8], device: torch.device) -> torch.Tensor:
-    """Return what a denoiser would see of an image without noise, float64 on the CPU, as it is laid out for it.
+    """Return an image as noise-free input of the denoiser, float64 on the CPU.
 
-    Raises BadModel where the autoencoder gives neither a posterior nor a latent.
+    Raises:
+        BadModel: The autoencoder returns neither a posterior nor a latent.
     """
     x = torch.from_numpy(pixels.astype(np.float32) / 127.5 - 1).permute(2, 0, 1)[None]
     if parts.autoencoder is None:
@@ -62,7 +63,7 @@ def encode(parts: Parts, pixels: NDArray[np.uint8], device: torch.device) -> tor
 def _encoded(autoencoder: Any, x: torch.Tensor, device: torch.device) -> torch.Tensor:
     usual = autoencoder.dtype
     upcast = bool(getattr(autoencoder.config, "force_upcast", False)) and usual == torch.float16
-    if upcast:  # SDXL's overflows in half precision
+    if upcast:  # SDXL's autoencoder overflows in half precision
         autoencoder.to(torch.float32)
     video = type(autoencoder).__name__ == "AutoencoderKLQwenImage"
     try:
@@ -90,7 +91,7 @@ def _scaled(pipe: Any, autoencoder: Any, z: torch.Tensor) -> torch.Tensor:
 
 
 def _laid_out(pipe: Any, z: torch.Tensor) -> torch.Tensor:
-    """Lay one image's latents out as its denoiser takes them, without the axis of the batch."""
+    """Return one image's latents in the layout of its denoiser, without the batch axis."""
     name = type(pipe).__name__
     if name.startswith("Flux2"):
         z = pipe._patchify_latents(z)

@@ -1,8 +1,11 @@
-"""Answers `likelihood`: the terms of an image's likelihood under captions, by the model's own denoiser.
+"""Likelihoods of images under captions, computed by the model's own denoiser.
 
-SelfEval's chain of Gaussians (eq. 6 to 9) for models with betas, and the errors of Li et al. ("Your diffusion
-model is secretly a zero-shot classifier") for these and for flows. All arithmetic is in float64 on the CPU but
-for the denoiser itself. No guidance: a guided mean is not that of the model's density.
+For models with betas, this module computes SelfEval's chain of Gaussians; for these and for flows, prediction
+errors. All arithmetic except the denoiser is in float64 on the CPU. Guidance is off, because a guided mean is not
+the mean of the model's density.
+
+References:
+    SelfEval, eq. 6 to 9. Li et al.: Your Diffusion Model is Secretly a Zero-Shot Classifier. ICCV 2023.
 """
 
 from __future__ import annotations
@@ -22,9 +25,10 @@ from .terms import NotNumbers, Terms, chain, errors
 
 
 class Likelihood:
-    """Asks one loaded model about images.
+    """Computes likelihoods with one loaded model.
 
-    Raises BadModel where texts alone do not tell what the model draws, or its schedule is not known here.
+    Raises:
+        BadModel: The model needs more than a text, or its schedule is not supported.
     """
 
     def __init__(self, loaded: LoadedPipeline, setup: Setup[DiffusersOptions]) -> None:
@@ -33,14 +37,15 @@ class Likelihood:
         self._asked_batch_size = setup.batch_size
 
     def observe(self, queries: Iterable[Query]) -> Iterator[tuple[Query, LikelihoodTerms | Failure]]:
-        """Answer each query, in order.
+        """Yield each query with its answer, in order.
 
-        Raises BadOption for params that are unknown or not possible with this model.
+        Raises:
+            BadOption: A param is unknown or not possible with this model.
         """
         for query in queries:
             want = asked(query.params)
             if len(query.images) != 1 or not query.texts:
-                yield query, Failure("a likelihood is asked of one image under one caption or more")
+                yield query, Failure("a likelihood query needs one image and at least one caption")
                 continue
             before = self._denoiser.calls
             try:
@@ -52,7 +57,7 @@ class Likelihood:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What a reader of its answers must know."""
+        """Settings for the manifest."""
         schedule = self._denoiser.schedule
         terms = "error (of the velocity)" if schedule.is_flow else "log_p, error (of the noise)"
         return {

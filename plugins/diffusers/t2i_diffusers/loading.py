@@ -1,4 +1,4 @@
-"""Loading pipelines through diffusers: classes, calls, weights, stages."""
+"""Loading of pipelines through diffusers: classes, calls, weights, stages."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ from .wholeness import problems
 class PipelineStage:
     """One loaded pipeline of a chain.
 
-    name:      `main`, or the option that names it (`prior`, `upscaler`)
-    model:     repository or folder
-    commit:    of a repository
-    call:      the arguments that the options set, by the pipeline's own names
-    files:     SHA-256 of each file, of a mirror
+    Attributes:
+        name: `main`, or the name of its option (`prior`, `upscaler`).
+        model: Repository or folder.
+        commit: Commit of a repository.
+        call: Call arguments that the options set, by the pipeline's names.
+        files: For a mirror, the SHA-256 of each file.
     """
 
     name: str
@@ -55,18 +56,19 @@ class PipelineStage:
 
     @property
     def arguments(self) -> Mapping[str, inspect.Parameter]:
-        """The arguments of its call."""
+        """The parameters of the pipeline's call."""
         return call_arguments(type(self.pipe))
 
 
 @dataclass(frozen=True)
 class LoadedPipeline:
-    """A model that is ready to draw.
+    """A model that is ready to generate.
 
-    stages:   in the order of work; exactly one is `main`
-    device:   where it works
-    dtype:    of its weights
-    offload:  what is kept in main memory meanwhile: `none`, `model`, `sequential`
+    Attributes:
+        stages: Pipelines in the order of execution; exactly one is `main`.
+        device: Device of the computation.
+        dtype: Precision of the weights.
+        offload: Offloading to main memory: `none`, `model` or `sequential`.
     """
 
     stages: tuple[PipelineStage, ...]
@@ -81,18 +83,20 @@ class LoadedPipeline:
 
     @property
     def not_numbers(self) -> str:
-        """What is said of values that are not numbers: where they came up, and what to do."""
+        """The text for values that are not numbers, with the precision and what to do."""
         widest = self.dtype == "float32"
-        advice = "most likely the checkpoint is damaged" if widest else "try another dtype (float32)"
+        advice = "the checkpoint is probably damaged" if widest else "try another dtype (float32)"
         return f"not numbers in {self.dtype}; {advice}"
 
 
 def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> LoadedPipeline:
-    """Load a model and its further stages; what is not here is fetched, unless the setup is offline.
+    """Load a model and its further stages; download missing files unless the setup is offline.
 
-    pipeline_class: name of the class that takes the place of the checkpoint's own
+    `pipeline_class` is the name of a class that replaces the checkpoint's own.
 
-    Raises BadModel where there is no such model, BadOption where a pipeline does not take what options set.
+    Raises:
+        BadModel: The model does not exist or cannot be loaded.
+        BadOption: A pipeline does not accept an option.
     """
     options = setup.options
     device = select_device(setup.device)
@@ -118,13 +122,13 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
 
 
 def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
-    """Fetch what loading will want. Raises what `load` raises."""
+    """Download the files that `load` needs. Raises the errors of `load`."""
     for source, cls, _ in planned(setup, pipeline_class).values():
         _folder_of(source, cls, setup.options, offline=False)
 
 
 def _folder_of(source: CheckpointSource, cls: type, options: DiffusersOptions, offline: bool) -> Path:
-    """Return the folder of a source's files, fetched where need be."""
+    """Return the folder of a source's files; download missing files."""
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
@@ -142,7 +146,7 @@ def _folder_of(source: CheckpointSource, cls: type, options: DiffusersOptions, o
                 **_left_out(source, cls, options),
             )
         )
-    except Exception as error:  # the hub's, the network's, the library's
+    except Exception as error:  # errors of the hub, the network or the library
         if local:
             raise not_here(source, describe_error(error), why) from error
         if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
@@ -153,7 +157,7 @@ def _folder_of(source: CheckpointSource, cls: type, options: DiffusersOptions, o
 
 
 def _left_out(source: CheckpointSource, cls: type, options: DiffusersOptions) -> dict[str, None]:
-    """Parts that are neither fetched nor loaded: an unwanted safety filter, a text encoder that a stage shares."""
+    """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
     takes = init_arguments(cls)
     return {name: None for name in left_out(source, cls.__name__, options) if name in takes}
 
@@ -165,7 +169,7 @@ def _pipeline(
     setup: Setup[DiffusersOptions],
     dtype: str,
 ) -> Any:
-    """Make one pipeline from its files, in main memory."""
+    """Load one pipeline from its files into main memory."""
     options = setup.options
     index = read_index(folder)
     parts = parts_of(index)
@@ -185,7 +189,7 @@ def _pipeline(
                 trust_remote_code=options.remote_code,
                 **without,
                 **({"requires_safety_checker": False} if "safety_checker" in without else {}),
-                # or else images would depend on whether another package is there
+                # otherwise images would depend on whether another package is installed
                 **({"add_watermarker": False} if "add_watermarker" in init_arguments(cls) else {}),
             )
     except (ImportError, T2IError):
@@ -204,17 +208,17 @@ def _pipeline(
 
 
 def _unfit(error: BaseException) -> str | None:
-    """Say where weights are of another model than the config, without a library's advice to load them anyway."""
+    """Return the message for weights that do not fit the config, without the library's advice to ignore that."""
     shape = r"torch\.Size\((\[.*?\])\)"
     if found := re.search(rf"because (\S+) expected shape {shape}, but got {shape}", str(error)):
         name, wanted, given = found.groups()
-        return f"{name} has the shape {given}, and its config wants {wanted}: they are of different models"
+        return f"{name} has the shape {given}, but the config requires {wanted}; use files of one model"
     return None
 
 
 @contextmanager
 def _no_progress_bars() -> Iterator[None]:
-    """Weights that are here already load in seconds: bars for it would only tear the run's own."""
+    """Turn off the libraries' progress bars, which would disturb the run's own."""
     logs = [log for log in (diffusers.utils.logging, transformers.utils.logging) if log.is_progress_bar_enabled()]
     for log in logs:
         log.disable_progress_bar()

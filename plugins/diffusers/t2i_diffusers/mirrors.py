@@ -1,4 +1,4 @@
-"""Mirrors of withdrawn repositories: what they replace, and whether their files are those that were published."""
+"""Mirrors of withdrawn repositories, and the check of their files against published digests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_pinned(source: CheckpointSource, commit: str, folder: Path) -> None:
 
 
 def used_files(source: CheckpointSource, folder: Path) -> Mapping[str, str]:
-    """Return the SHA-256 of each file of a mirror's pipeline, for the manifest; nothing for other repositories."""
+    """Return the SHA-256 of each file of a mirror, for the manifest; an empty mapping for other repositories."""
     if not any(known.original and known.repository == source.model for known in KNOWN):
         return {}
     return {file.relative_to(folder).as_posix(): digest_file(file) for file in files_of(folder)}

@@ -1,11 +1,12 @@
-"""Where chance comes from: the starting noise depends on the seed and on the image's shape, and on nothing else.
+"""Random numbers: the starting noise depends only on the seed and the image's shape.
 
-Each image has a generator of its own on the CPU, which the pipeline and its scheduler draw from: so neither batch
-nor order nor device change an image. Each stage of a chain has one of its own again, so that another number of
-steps of a first stage leaves the noise of the next one alone. An image of stage `main` starts from what
-`pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from. On the CPU, torch draws the same
-numbers in every precision but for rounding, if there are a multiple of 16, as in the latents of all usual sizes.
-Of unCLIP, one pipeline of three stages, that holds for the first: the others' starting noise is handed to it.
+Each image has its own generator on the CPU, which the pipeline and its scheduler draw from. Therefore neither
+batch nor order nor device changes an image. Each stage of a chain has its own generators, so that the number of
+steps of one stage does not change the noise of the next. An image of the stage `main` starts from the same noise
+as `pipeline(..., generator=torch.Generator().manual_seed(seed))`. On the CPU, torch draws the same numbers in
+every precision, up to rounding, if their count is a multiple of 16, as in the latents of all usual sizes. unCLIP
+is one pipeline with three stages; it draws the noise of the first, and this module passes it the noise of the
+others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import torch
 
 MAIN = "main"
-"""The stage whose noise is seeded with the seed itself."""
+"""The stage whose noise uses the seed itself."""
 
 
 def stage_seed(seed: int, stage: str) -> int:
@@ -34,12 +35,12 @@ def generators(seeds: Sequence[int], stage: str = MAIN) -> list[torch.Generator]
 
 
 def for_call(own: list[torch.Generator]) -> torch.Generator | list[torch.Generator]:
-    """Return the generators as a pipeline takes them; some take no list, but all take one generator."""
+    """Return the generators as a pipeline takes them; some pipelines take no list, but all take one generator."""
     return own[0] if len(own) == 1 else own
 
 
 def karlo_noise(pipe: Any, seeds: Sequence[int]) -> dict[str, torch.Tensor]:
-    """Return the starting noise of the second and third stage of an unCLIP pipeline, which has all in one call."""
+    """Return the starting noise of the second and third stage of an unCLIP pipeline."""
     shapes = {
         "decoder": (pipe.decoder.config.in_channels, pipe.decoder.config.sample_size, pipe.decoder.dtype),
         "super_res": (
@@ -58,9 +59,10 @@ def karlo_noise(pipe: Any, seeds: Sequence[int]) -> dict[str, torch.Tensor]:
 
 @contextmanager
 def own_chance(seed: int, device: torch.device) -> Iterator[UnseededDraws]:
-    """Seed the process's own generators, and find out whether they were drawn from; they are as before afterwards.
+    """Seed the global generators, detect whether they are used, and restore them afterwards.
 
-    What is drawn without a generator would depend on the batch: such a pipeline must work on one image at a time.
+    Numbers drawn without a generator would depend on the batch. A pipeline that does so must draw one image at a
+    time.
     """
     accelerated = device.type in ("cuda", "mps")
     devices = [device] if accelerated else []
@@ -72,7 +74,7 @@ def own_chance(seed: int, device: torch.device) -> Iterator[UnseededDraws]:
 
 
 class UnseededDraws:
-    """Whether the process's own generators were drawn from: `happened`, once `look` was called."""
+    """Whether the global generators were used: `happened`, after `look` was called."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -80,7 +82,7 @@ class UnseededDraws:
         self.happened = False
 
     def look(self) -> None:
-        """Compare with the state at the beginning."""
+        """Compare the generators with their state at the beginning."""
         self.happened = any(not torch.equal(a, b) for a, b in zip(self._before, self._state(), strict=True))
 
     def _state(self) -> list[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""The parts of a loaded pipeline, by what they do, whatever the pipeline calls them."""
+"""The parts of a loaded pipeline by their function, independent of their names in the pipeline."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .loading import LoadedPipeline
 
 @dataclass(frozen=True)
 class Parts:
-    """What a model's main pipeline is made of.
+    """The parts of a model's main pipeline.
 
-    pipe:         the pipeline itself; `pipe.encode_prompt` encodes texts, where it has that
-    denoiser:     a UNet or transformer
-    scheduler:    its schedule, as the checkpoint or the option `scheduler` has it
-    autoencoder:  between pixels and latents; None where the model works on pixels
+    Attributes:
+        pipe: The pipeline; `pipe.encode_prompt`, if it exists, encodes texts.
+        denoiser: UNet or transformer.
+        scheduler: Scheduler of the checkpoint or of the option `scheduler`.
+        autoencoder: Converts between pixels and latents; None if the model works on pixels.
     """
 
     pipe: Any
@@ -28,7 +29,7 @@ class Parts:
 
 
 def parts(loaded: LoadedPipeline) -> Parts:
-    """Return the parts of the main stage. Raises BadModel where they cannot tell how likely an image is."""
+    """Return the parts of the main stage. Raises BadModel if the model has no likelihood."""
     pipe = loaded.main.pipe
     there = [name for name, part in pipe.components.items() if part is not None]
     if why := why_not(type(pipe).__name__, there, [stage.name for stage in loaded.stages]):

@@ -1,4 +1,4 @@
-"""Which classes and calls a model stands for, settled before any weights are fetched or loaded."""
+"""The pipeline classes and call arguments of a model, found before any weights are downloaded or loaded."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ from .sources import CheckpointSource, check_place, read_index, sources
 
 
 def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
-    """Settle classes and calls from the pipelines' indexes alone.
+    """Return the classes and call arguments from the pipelines' indexes alone.
 
-    pipeline_class: name of the class that takes the place of the checkpoint's own
+    `pipeline_class` is the name of a class that replaces the checkpoint's own.
 
-    Raises BadModel and BadOption.
+    Raises:
+        BadModel: A pipeline is not supported or does not fit the chain.
+        BadOption: A pipeline does not accept an option.
     """
     own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
     plan: Plan = {}
@@ -43,9 +45,9 @@ def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -
 
 
 def check_absent(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
-    """Raise BadOption where options do not fit a preset's repositories, by the classes that it says they have.
+    """Raise BadOption if options do not fit the classes that a preset states for its repositories.
 
-    For repositories of which nothing is here: whoever fetched them first would learn it then.
+    Used before anything of the repositories is downloaded.
     """
     own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
     for source in sources(setup.argument, setup.options):
@@ -54,14 +56,14 @@ def check_absent(setup: Setup[DiffusersOptions], pipeline_class: str | None = No
             continue
         cls, options = _class_of(source, name), own[source.option]
         has_one = "scheduler" in init_arguments(cls)
-        if options.scheduler or not has_one:  # what it has in its own place is not known
+        if options.scheduler or not has_one:  # the checkpoint's own scheduler is not known
             index = {"_class_name": name, "scheduler": [None, options.scheduler if has_one else None]}
             replacement(options, index, f"{source.option}." if source.option else "")
         call_of(cls, options, source)
 
 
 def init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
-    """Return what a class is made from, by name."""
+    """Return the parameters of a class's constructor by name."""
     return inspect.signature(cls.__init__).parameters
 
 
@@ -76,7 +78,7 @@ def _class_of(source: CheckpointSource, name: str) -> type[DiffusionPipeline]:
 
 
 def _known_by_its_old_place(cls: type) -> None:
-    """Published indexes name parts of a pipeline by its package, which diffusers moved when it deprecated it."""
+    """Make packages importable by the old names in published indexes; diffusers moves deprecated packages."""
     package, _, name = cls.__module__.rpartition(".")[0].rpartition(".")
     if package == "diffusers.pipelines.deprecated" and not hasattr(diffusers.pipelines, name):
         setattr(diffusers.pipelines, name, import_module(f"{package}.{name}"))

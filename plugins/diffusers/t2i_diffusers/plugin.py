@@ -1,4 +1,4 @@
-"""What this plugin offers. Imports nothing heavy: torch and diffusers wait for the factories."""
+"""The plugin: generators of diffusers. Only the factories import torch and diffusers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ _DRAWING = (
     "attend_excite.py", "calls.py", "devices.py", "generating.py", "hub.py", "loading.py", "noise.py",
     "options.py", "planning.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
 )  # fmt: skip
-"""What an image depends on; presets act through their options, tokens are only counted, wholeness, lacking,
-mirrors and sizes only refuse, quiet only leaves lines of libraries out."""
+"""Modules that an image depends on. The others only reject, count or report."""
 
 _ASKED = (
     "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",
     "likelihood.py", "parts.py", "schedules.py", "terms.py",
 )  # fmt: skip
-"""What a likelihood depends on, and no image."""
+"""Modules that a likelihood depends on, but no image."""
 
 
 def _create(setup: Setup[DiffusersOptions]) -> Diffusers:
@@ -102,9 +101,9 @@ def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
 
 
 def _resolve(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> DiffusersOptions:
-    """Settle the precision that is left to the device, and the commits of repositories.
+    """Return the options with a definite precision, and with commits of repositories.
 
-    Where they are not here, and cannot be fetched, options of a preset that do not fit are told rather than that.
+    If a repository is missing and cannot be fetched, options that do not fit a preset are reported first.
     """
     try:
         return _settled(setup)
@@ -114,7 +113,7 @@ def _resolve(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) 
 
 
 def _check_options_of_absent(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> None:
-    """Raise BadOption where options do not fit the classes that presets name for absent repositories."""
+    """Raise BadOption if options do not fit the pipeline classes that presets state for missing repositories."""
     from .sources import sources
 
     every = sources(setup.argument, setup.options)
@@ -166,7 +165,7 @@ def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path |
 
 @hookimpl
 def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
-    """Offer any pipeline, any with Attend-and-Excite, and the known models."""
+    """Return the two generators, and presets for known models."""
     model = "ORG/NAME or PATH: a repository of the Hugging Face hub, or the folder of a saved pipeline"
     shared: dict[str, Any] = {
         "options": DiffusersOptions,
@@ -198,7 +197,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             ),
             about=About(
                 citation="Chefer et al.: Attend-and-Excite, SIGGRAPH 2023",
-                notes="The pipeline is deprecated in diffusers: no longer maintained there, and may go.",
+                notes="diffusers no longer maintains this pipeline and may remove it.",
             ),
             reads_scene=True,
             **shared,

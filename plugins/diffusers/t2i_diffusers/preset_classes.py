@@ -1,4 +1,4 @@
-"""What the presets tell of pipelines, so that diffusers need not be imported to know it."""
+"""Pipeline classes according to the presets, known without importing diffusers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from .presets import KNOWN
 
 
 def class_in_presets(model: str, option: str, pipeline_class: str | None = None) -> str | None:
-    """Return the class that a repository's pipeline has, by the presets; None: it is in none.
+    """Return the pipeline class of a repository according to the presets, or None if no preset has it.
 
-    option:          that of the stage; empty for a model itself
-    pipeline_class:  the one that takes the place of a model's own
+    Args:
+        model: The repository.
+        option: Option name of the stage; empty for the model itself.
+        pipeline_class: Class that replaces the model's own.
     """
     for known in KNOWN:
         if option and model == known.options.get(option, {}).get("model"):
@@ -24,9 +26,11 @@ def class_in_presets(model: str, option: str, pipeline_class: str | None = None)
 
 
 def fit_by_presets(classes: Mapping[str, str], options: DiffusersOptions) -> bool:
-    """Whether the presets tell already that pipelines draw from texts and take what options set.
+    """Return whether the presets show that pipelines draw from texts and accept the options.
 
-    classes: of the model itself, under an empty name, and of its stages, by the names of their options
+    Args:
+        classes: Class of the model under an empty name, and of its stages by option name.
+        options: Options of the user.
     """
     chains = ({"": known.pipeline, **known.stage_pipelines} for known in KNOWN)
     return dict(classes) in chains and all(
@@ -36,14 +40,14 @@ def fit_by_presets(classes: Mapping[str, str], options: DiffusersOptions) -> boo
 
 
 def _options_of(pipeline: str, option: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the options that presets set for a class: as a model of its own, or as the stage of this option."""
+    """Yield the options that presets set for a class, as a model or as the stage of an option."""
     for known in KNOWN:
         if {"": known.pipeline, **known.stage_pipelines}.get(option) == pipeline:
             yield known.options[option] if option else known.options
 
 
 def _within(own: CallOptions, theirs: Mapping[str, Any]) -> bool:
-    """Whether options set no more than others; numbers and texts that all classes take in one way may differ."""
+    """Return whether options set no more than other options; values that all classes accept may differ."""
     usual = ("steps", "guidance", "negative_prompt", "height", "width")
     return (
         all(name in theirs for name in usual if getattr(own, name) is not None)

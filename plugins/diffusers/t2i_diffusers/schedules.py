@@ -1,6 +1,6 @@
-"""A model's noise schedule in float64, and steps of it.
+"""A model's noise schedule in float64, and its steps.
 
-Half precision would not do: in float16 the first step's variance, 1 - alpha_bar_1, is off by 15 %.
+Half precision is not enough: in float16 the first step's variance, 1 - alpha_bar_1, is off by 15 %.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from .asking import check_steps
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a model was trained to denoise.
+    """The noise schedule that a model was trained with.
 
-    prediction:  of what its denoiser gives: `epsilon`, `v_prediction`, `sample`, or `flow` (a velocity)
-    betas:       float64 (n,), the variance that each of n training steps adds; of a flow there are none
-    length:      how many training steps there are
+    Attributes:
+        prediction: Output of the denoiser: `epsilon`, `v_prediction`, `sample`, or `flow` (a velocity).
+        betas: float64 (n,), the variance that each of n training steps adds; empty for a flow.
+        length: Number of training steps.
     """
 
     prediction: str
@@ -30,17 +31,17 @@ class Schedule:
 
     @property
     def is_flow(self) -> bool:
-        """Whether noise and image are mixed along a straight line, without betas."""
+        """Whether the schedule mixes noise and image along a straight line, without betas."""
         return self.betas is None
 
 
 def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
-    """Read a scheduler of diffusers, whose betas are float32, into float64.
+    """Return the schedule of a diffusers scheduler, with betas converted from float32 to float64.
 
-    pipeline:  the class of pipeline that it belongs to
+    `pipeline` is the class of the scheduler's pipeline.
 
-    Raises BadModel where it has neither betas nor a flow whose time the pipeline is known to count, or predicts
-    what is not known here.
+    Raises:
+        BadModel: The scheduler has neither betas nor a supported flow, or its prediction type is not supported.
     """
     name, config = type(scheduler).__name__, scheduler.config
     prediction, length = config.get("prediction_type", "epsilon"), config.num_train_timesteps
@@ -50,7 +51,7 @@ def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
     if betas is None:
         raise without_betas(name, model)
     if prediction not in ("epsilon", "v_prediction", "sample"):
-        raise BadModel(f"{model}: likelihoods of models that predict {prediction!r} are not known here")
+        raise BadModel(f"{model}: likelihoods of models that predict {prediction!r} are not supported")
     schedule = Schedule(prediction, betas.detach().cpu().double(), length)
     if prediction == "epsilon" and not (1 - betas).prod() > 0:
         raise BadModel(f"{model}: with no signal left in its last step, a prediction of the noise says nothing")
@@ -61,9 +62,11 @@ def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
 class Steps:
     """T steps of a schedule, ascending: step i leads from x_{i-1} to x_i, where x_0 is the image.
 
-    timesteps:  int64 (T,), what the denoiser is told
-    beta, signal, before:  float64 (T,): the variance that a step adds; the share of the image's variance that is
-                left after it (alpha_bar); and before it
+    Attributes:
+        timesteps: int64 (T,), times for the denoiser.
+        beta: float64 (T,), variance that each step adds.
+        signal: float64 (T,), share of the image's variance left after each step (alpha_bar).
+        before: float64 (T,), that share before each step.
     """
 
     timesteps: torch.Tensor
@@ -76,16 +79,17 @@ class Steps:
 
     @property
     def posterior(self) -> torch.Tensor:
-        """Variance of q(x_{t-1} | x_t, x_0); that of the first step, which is 0, is set to the second's."""
+        """Variance of q(x_{t-1} | x_t, x_0); the first step, whose variance is 0, has the second step's."""
         variance = self.beta * (1 - self.before) / (1 - self.signal)
         variance[0] = variance[1]
         return variance
 
 
 def respaced(betas: torch.Tensor, steps: int) -> Steps:
-    """Take so many steps of a schedule, evenly from its first to its last, and work the betas out anew.
+    """Return evenly spaced steps of a schedule, from its first to its last, with recomputed betas.
 
-    Raises BadOption where the schedule has not so many.
+    Raises:
+        BadOption: The schedule has fewer steps.
     """
     check_steps(steps, len(betas))
     timesteps = torch.linspace(0, len(betas) - 1, steps, dtype=torch.float64).round().long()
@@ -95,7 +99,7 @@ def respaced(betas: torch.Tensor, steps: int) -> Steps:
 
 
 def midpoints(length: int, steps: int) -> torch.Tensor:
-    """Return the middles of so many equal intervals of a schedule, int64: where Li et al. look at errors."""
+    """Return the midpoints of equal intervals of a schedule, int64, where Li et al. evaluate errors."""
     check_steps(steps, length)
     interval = length // steps
     return interval // 2 + interval * torch.arange(steps)

@@ -1,6 +1,6 @@
-"""Where checkpoints lie, folders and repositories; what a pipeline's folder holds, and what of it is loaded.
+"""Locations of checkpoints (folders and repositories), and the files of a pipeline's folder.
 
-Imports nothing heavy.
+Imports no heavy library.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from t2i_core.files.digest import digest_file
 from .options import CallOptions, DiffusersOptions
 
 INDEX = "model_index.json"
-"""The file that makes a folder a pipeline: its class and the classes of its parts."""
+"""A pipeline's index file, with its class and the classes of its parts."""
 
 SCHEDULER = "scheduler/scheduler_config.json"
-"""A pipeline's schedule."""
+"""The file with a pipeline's schedule."""
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAFE = ".safetensors"
 
 _FAMILY = "IF"
-"""The classes whose stages share one text encoder, by the beginning of their names."""
+"""Starts of the names of classes whose stages share one text encoder."""
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -36,8 +36,9 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 class CheckpointSource:
     """One checkpoint as the user names it: a folder, or a repository at a revision.
 
-    option:  the option that names it, for messages; empty for the model itself
-    spec:    the model that it belongs to, as one would ask for it
+    Attributes:
+        option: Option that names it, for messages; empty for the model itself.
+        spec: Its model as the command line names it.
     """
 
     model: str
@@ -48,7 +49,7 @@ class CheckpointSource:
 
     @property
     def folder(self) -> Path | None:
-        """The folder, where it is one."""
+        """The folder; None for a repository."""
         path = Path(self.model).expanduser()
         return path if path.is_dir() else None
 
@@ -66,48 +67,48 @@ def sources(argument: str | None, options: DiffusersOptions) -> list[CheckpointS
 
 
 def check_place(source: CheckpointSource) -> None:
-    """Raise BadModel where a source can be neither a pipeline's folder nor a repository."""
+    """Raise BadModel if a source is neither a pipeline's folder nor a repository."""
     if (folder := source.folder) is not None:
         read_index(folder)
     elif Path(source.model).is_file():
         raise BadModel(
-            f"{source}: is one file; want the folder of a pipeline ({INDEX} and a folder for each part): "
-            "`from_single_file(FILE).save_pretrained(FOLDER)` of diffusers makes one"
+            f"{source}: is a file, but must be the folder of a pipeline ({INDEX} and a folder for each part); "
+            "convert it with `from_single_file(FILE).save_pretrained(FOLDER)` of diffusers"
         )
     elif "@" in source.model and _REPOSITORY.fullmatch(source.model.partition("@")[0]):
         repository, _, revision = source.model.partition("@")
         key = f"{source.option}.revision" if source.option else "revision"
-        raise BadModel(f"{source}: name {repository} alone, and its revision by the option {key}={revision}")
+        raise BadModel(f"{source}: name {repository} without a revision, and set the option {key}={revision}")
     elif not _REPOSITORY.fullmatch(source.model):
-        raise BadModel(f"{source}: no such folder, and no repository either, which would be ORG/NAME")
+        raise BadModel(f"{source}: is neither a folder nor a repository (ORG/NAME)")
 
 
 def read_index(folder: Path) -> dict[str, Any]:
-    """Return a pipeline's index. Raises BadModel where there is none that can be read."""
+    """Return a pipeline's index. Raises BadModel if it is missing or not valid."""
     file = folder / INDEX
     if not file.is_file():
-        raise BadModel(f"{folder}: holds no pipeline of diffusers ({INDEX} is not there)")
+        raise BadModel(f"{folder}: holds no pipeline of diffusers ({INDEX} is missing)")
     index = read_object(file)
     if not isinstance(index.get("_class_name"), str):
-        raise BadModel(f"{file}: names no pipeline class (`_class_name`)")
+        raise BadModel(f"{file}: has no pipeline class (`_class_name`)")
     return index
 
 
 def read_object(file: Path) -> dict[str, Any]:
-    """Return what a file of JSON holds. Raises BadModel for one that is not there, or holds no object."""
+    """Return the object in a JSON file. Raises BadModel if it is missing or not valid."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadModel(f"{file}: cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise BadModel(f"{file}: is no JSON ({error})") from error
+        raise BadModel(f"{file}: is not valid JSON ({error})") from error
     if not isinstance(found, dict):
-        raise BadModel(f"{file}: holds no JSON object")
+        raise BadModel(f"{file}: must hold a JSON object")
     return found
 
 
 def parts_of(index: Mapping[str, Any]) -> list[str]:
-    """Return the names of a pipeline's parts, those it does without left out: each has a folder of its own."""
+    """Return the names of a pipeline's parts, each with its own folder; leave out missing optional parts."""
     return [
         name
         for name, value in index.items()
@@ -122,7 +123,7 @@ def left_out(source: CheckpointSource, pipeline: str, options: DiffusersOptions)
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Return the files of a pipeline's folder that its images depend on, in a lasting order."""
+    """Return the files of a pipeline's folder that its images depend on, in a stable order."""
     folders = [folder, *(folder / name for name in parts_of(read_index(folder)))]
     return sorted(
         file
@@ -134,11 +135,11 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def check_pickles(source: CheckpointSource, folder: Path, parts: Iterable[str], pinned: Iterable[str]) -> None:
-    """Raise BadModel where weights would be unpickled whose SHA-256 the user did not pin.
+    """Raise BadModel if loading would unpickle weights whose SHA-256 the user did not pin.
 
-    Nothing is unpickled while no digest is pinned: then it is those parts that could not be loaded. With a digest
-    all parts may be, so that every pickle must be pinned but those whose very name is there as safetensors, which
-    are taken before them. Of shards it is the index that tells; they are pinned in any case.
+    Without pinned digests, t2i unpickles nothing, and parts with only pickles cannot be loaded. With a pinned
+    digest, any part may be unpickled, so that every pickle must be pinned, except those with safetensors of the
+    same name, which take precedence. Shards must be pinned in any case.
     """
     pinned = {digest.lower() for digest in pinned}
     unknown: dict[str, str] = {}
@@ -154,16 +155,16 @@ def check_pickles(source: CheckpointSource, folder: Path, parts: Iterable[str], 
 
 
 def _as_safetensors(name: str) -> str | None:
-    """What a file of pickled weights is called as safetensors; transformers names the two differently."""
+    """Return the name of a pickle's safetensors file; transformers uses different names for the two."""
     if "-of-" in name:
         return None
     return re.sub("^pytorch_model", "model", name.rpartition(".")[0]) + SAFE
 
 
 def pickles_refused(source: CheckpointSource, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
-    """Name pickles that were not pinned (digests by file), and say how they are."""
-    said_files = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
+    """Return the error for pickles that are not pinned, with the option that pins them."""
+    listed = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
     return BadModel(
-        f"{source}: has pickles in place of safetensors: {said_files}; where you trust them, pin them by the "
-        f"option pickles={json.dumps(sorted({*pinned, *found.values()}))}"
+        f"{source}: has pickles instead of safetensors: {listed}; if you trust them, set the option "
+        f"pickles={json.dumps(sorted({*pinned, *found.values()}))}"
     )

@@ -1,6 +1,6 @@
-"""Running a chain of pipelines: a prior makes embeddings, the model draws them, upscalers enlarge the picture.
+"""Execution of a chain of pipelines: the prior computes embeddings, the model draws, upscalers enlarge the image.
 
-Every image has its own noise in each stage, by seed and stage.
+Every image has its own noise in each stage, derived from seed and stage.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from .loading import LoadedPipeline, PipelineStage
 from .noise import for_call, generators, karlo_noise
 
 _ENCODED = "IFPipeline"
-"""The class whose prompts are encoded here, once for it and the stages that share its text encoder."""
+"""The class whose prompts this module encodes once, for the stages that share its text encoder."""
 
 _TWOFOLD = frozenset({"KandinskyPriorPipeline", "KandinskyV22PriorPipeline"})
-"""Classes that put negative prompts into the batch beside the prompts, and draw as many embeddings again."""
+"""Classes that add negative prompts to the batch and draw embeddings for them too."""
 
 
 @dataclass(frozen=True)
 class DrawnBatch:
-    """What a chain made of a batch.
+    """The result of a chain for one batch.
 
-    pixels:   float32 (n, height, width, 3), 0 to 1; not a number where the arithmetic failed
-    flagged:  for each image, whether a safety filter blanked it
+    Attributes:
+        pixels: float32 (n, height, width, 3), 0 to 1; NaN where the computation failed.
+        flagged: Whether a safety filter blanked each image.
     """
 
     pixels: NDArray[np.float32]
@@ -39,9 +40,9 @@ class DrawnBatch:
 def draw(
     loaded: LoadedPipeline, prompts: Sequence[str], seeds: Sequence[int], further: Mapping[str, Any] | None = None
 ) -> DrawnBatch:
-    """Draw each prompt under its seed, all together.
+    """Draw a batch of prompts, each with its seed.
 
-    further: arguments of the main stage beyond prompt, noise and settings
+    `further` holds arguments of the main stage beyond prompt, noise and settings.
     """
     given: dict[str, Any] = {}
     output: Any = None
@@ -63,7 +64,7 @@ def draw(
 def _text(
     stage: PipelineStage, prompts: Sequence[str], given: Mapping[str, Any], device: torch.device
 ) -> dict[str, Any]:
-    """The prompts, as texts or, where stages share one text encoder, encoded once for all of them."""
+    """Return the prompts as texts or, if stages share a text encoder, encoded once for all stages."""
     takes = stage.arguments
     if getattr(stage.pipe, "text_encoder", True) is None and "prompt_embeds" in given:
         return {name: given[name] for name in ("prompt_embeds", "negative_prompt_embeds") if name in takes}
@@ -82,7 +83,7 @@ def _text(
 
 
 def _call(stage: PipelineStage) -> Mapping[str, Any]:
-    """The settings of the call, without what was encoded with the prompts."""
+    """Return the settings of the call, without arguments that are encoded with the prompts."""
     encoded = type(stage.pipe).__name__ == _ENCODED
     return {name: value for name, value in stage.call.items() if not (encoded and name == "negative_prompt")}
 
@@ -100,7 +101,7 @@ def _noise(stage: PipelineStage, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 def _handed_over(stage: PipelineStage, output: Any) -> dict[str, Any]:
-    """What the stage before gives: embeddings by the names that this one takes, or its images."""
+    """Return the output of the previous stage: embeddings under this stage's names, or images."""
     if output is None:
         return {}
     if stage.name == "main":
@@ -109,7 +110,7 @@ def _handed_over(stage: PipelineStage, output: Any) -> dict[str, Any]:
 
 
 def _per_image(name: str, value: Any, images: int) -> Any:
-    """A negative prompt goes with each prompt; other settings hold for the whole batch."""
+    """Return the settings with the negative prompt repeated for each prompt."""
     return [value] * images if name == "negative_prompt" else value
 
 
@@ -117,7 +118,7 @@ def _drawn(stage: PipelineStage, output: Any, images: int) -> DrawnBatch:
     pixels = getattr(output, "images", None)
     if not isinstance(pixels, np.ndarray) or pixels.ndim != 4 or len(pixels) != images or pixels.shape[3] != 3:
         raise BadModel(
-            f"{stage.model}: {type(stage.pipe).__name__} gives no images of three channels, one a prompt"
+            f"{stage.model}: {type(stage.pipe).__name__} does not return one image with three channels per prompt"
         )
     flags = np.zeros(images, dtype=bool)
     for name in ("nsfw_content_detected", "nsfw_detected", "watermark_detected"):

@@ -1,7 +1,7 @@
-"""The terms of one image's likelihood under some captions, as many as are asked for.
+"""The terms of one image's likelihood under several captions.
 
-Arrays are float64 of shape (trials, steps, captions), at step i what is said of x_i under x_{i+1}; NaN where a
-caption was given up. What a term is does not depend on which others are worked out, nor on the batch.
+Arrays are float64 with the shape (trials, steps, captions); step i holds the term of x_i given x_{i+1}, or NaN
+after a caption was given up. A term depends neither on the other terms nor on the batch.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ Terms = dict[str, NDArray[np.float64]]
 
 
 class NotNumbers(Exception):
-    """A precision was too small for the model."""
+    """Raised if the model returns values that are not numbers."""
 
 
 @dataclass(frozen=True)
 class TermQuestion:
-    """What is asked in one trial and step, of all captions alike.
+    """One trial and step, evaluated for all captions.
 
-    term: of the denoiser's output
+    Attributes:
+        term: Function from the denoiser's output to the term.
     """
 
     x: torch.Tensor
@@ -42,15 +43,15 @@ class TermQuestion:
 
 
 Trial = Callable[[int], TermQuestion]
-"""A trial's noise is drawn: its question of each step."""
+"""Function from a trial to its questions, one per step."""
 
 
 def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: LikelihoodParams) -> Terms:
-    """Mean squared errors of the noise that the denoiser finds in the noised image; of a flow, of its velocity.
+    """Return mean squared errors of the predicted noise or, for a flow, of the predicted velocity.
 
-    error:   the mean over all coordinates
-    weight:  of flows: the mean over steps of weight * error, in nats, is what minus log p is at most, but for a
-             constant that captions share
+    Returns:
+        `error`: The mean over all coordinates. `weight`, for flows: the mean over steps of weight * error, in
+        nats, is an upper bound of -log p, up to a constant that captions share.
     """
     schedule = denoiser.schedule
     times = midpoints(schedule.length, want.steps)
@@ -86,13 +87,13 @@ def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: 
 
 
 def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: LikelihoodParams) -> Terms:
-    """Logarithms of densities, in nats, of a chain from the image to noise.
-
-    log_p:      of p(x_{t-1} | x_t, caption)
-    log_prior:  of p(x_T), (trials, captions), the same for all captions
-    log_q:      of q(x_t | x_{t-1}), the same for all captions; where each step has its own noise
+    """Return log densities, in nats, of a chain from the image to noise.
 
     Flows have no such chain (`check_terms`).
+
+    Returns:
+        `log_p` of p(x_{t-1} | x_t, caption); `log_prior` of p(x_T), (trials, captions), equal for all captions;
+        and `log_q` of q(x_t | x_{t-1}), equal for all captions, if each step has its own noise.
     """
     assert denoiser.schedule.betas is not None
     steps = respaced(denoiser.schedule.betas, want.steps)
@@ -136,7 +137,7 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: L
 
 
 Step = Callable[[int, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
-"""Of step, sample and output: mean and variance of what was before."""
+"""Function from step, sample and output to the mean and variance of the previous sample."""
 
 
 def _run_freely(
@@ -147,7 +148,7 @@ def _run_freely(
     step: Step,
     log_p: NDArray[np.float64],
 ) -> None:
-    """Fill log_p for some trials: the denoiser starts from x_T and goes on from its own means (section 3.3)."""
+    """Fill log_p for some trials: the denoiser starts from x_T and continues from its own means (section 3.3)."""
     places = [(n, k) for n in chains for k in range(len(captions))]
     now = {(n, k): chains[n][-1] for n, k in places}
     for i in reversed(range(len(steps))):
@@ -160,7 +161,7 @@ def _run_freely(
 
 
 def halves(output: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Split a denoiser's output in prediction and what it says of the variance, if anything."""
+    """Split a denoiser's output into the prediction and the learned variance, if there is one."""
     if output.shape == x.shape:
         return output, None
     if output.shape[1:] != x.shape[1:] or len(output) != 2 * len(x):
@@ -171,7 +172,7 @@ def halves(output: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.T
 
 def _variance(kind: str, learned: torch.Tensor | None, steps: Steps, i: int) -> torch.Tensor:
     if kind == "learned" and learned is None:
-        raise BadOption("likelihood, param variance: this model has learned none; take posterior or beta")
+        raise BadOption("likelihood, param variance: this model has no learned variance; set posterior or beta")
     if learned is not None and kind in ("auto", "learned"):
         return learned_variance(learned, steps, i)
     return steps.beta[i] if kind == "beta" else steps.posterior[i]
@@ -180,7 +181,7 @@ def _variance(kind: str, learned: torch.Tensor | None, steps: Steps, i: int) -> 
 def _collected(
     denoiser: Denoiser, captions: Sequence[str], want: LikelihoodParams, trial: Callable[[int], Trial], sign: int
 ) -> NDArray[np.float64]:
-    """Ask until it is settled. sign: 1 where higher terms are better, -1 where lower ones are."""
+    """Evaluate terms until all captions are decided; `sign` is 1 if higher terms are better, otherwise -1."""
     terms = np.full((want.trials * want.steps, len(captions)), np.nan)
     left = list(range(len(captions)))
     places, done = order(want), 0
@@ -204,7 +205,7 @@ Tag = tuple[int, int, Callable[[torch.Tensor], float]]
 def _questions(
     places: Iterable[int], left: Sequence[int], captions: Sequence[str], steps: int, trial: Callable[[int], Trial]
 ) -> Iterator[tuple[Asking, Tag]]:
-    """Yield what to ask, trial by trial: so only one trial's noise is held at a time."""
+    """Yield the questions trial by trial, so that only one trial's noise is in memory."""
     for n, of_trial in groupby(places, key=lambda place: place // steps):
         question_of = trial(n)
         for place in of_trial:

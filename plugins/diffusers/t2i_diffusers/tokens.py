@@ -1,7 +1,7 @@
-"""How many tokens of a prompt a text encoder never saw, measured where the pipeline itself cuts.
+"""Number of tokens of a prompt that a text encoder truncates, measured in the pipeline's own tokenizers.
 
-Every pipeline has its own limit, its own cleaning of the text and its own words around it. So the pipeline's
-tokenizers are made to remember what they cut off while it encodes.
+Every pipeline has its own limit, cleans texts in its own way and adds its own words. Therefore this module records
+what the pipeline's tokenizers cut off while the pipeline encodes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from functools import cache
 from typing import Any
 
 _Call = list[tuple[str, int]]
-"""The texts that a tokenizer was called with, and how many tokens each of them lost."""
+"""The texts that a tokenizer was called with, each with the number of tokens it lost."""
 
 
 class Tokenizers:
-    """The tokenizers of a pipeline, by name, listening."""
+    """The tokenizers of a pipeline by name, recording truncations."""
 
     def __init__(self, pipes: Sequence[Any]) -> None:
         self._cuts: dict[str, list[_Call]] = {}
@@ -28,15 +28,15 @@ class Tokenizers:
 
     @contextmanager
     def listen(self) -> Iterator[None]:
-        """Forget what was cut before."""
+        """Forget earlier truncations."""
         for cut in self._cuts.values():
             cut.clear()
         yield
 
     def lost(self, prompts: Sequence[str], others: Sequence[str] = ()) -> list[dict[str, int]]:
-        """Return for each prompt of the batch the tokens lost since, by tokenizer, where any are.
+        """Return, for each prompt of the batch, the number of lost tokens by tokenizer, if there are any.
 
-        others: texts beside the prompts (negative prompts), which may be cut at no loss
+        `others` are further texts (negative prompts), whose truncation does not count.
         """
         of_prompts = _sort(prompts, others)
         per_image: list[dict[str, int]] = [{} for _ in prompts]
@@ -49,17 +49,17 @@ class Tokenizers:
 
 
 def record(lost: Mapping[str, int]) -> dict[str, Any]:
-    """Return what an image's record says: the most that any encoder lost, and which of them lost how many."""
+    """Return the entries for an image's record: the largest number of lost tokens, and the number by tokenizer."""
     if not lost:
         return {"tokens_lost": 0}
     return {"tokens_lost": max(lost.values()), "tokens_lost_by": dict(lost)}
 
 
 def _sort(prompts: Sequence[str], others: Sequence[str]) -> Callable[[str], bool]:
-    """Return what tells whether a text comes from a prompt: of all known texts, the longest one within it.
+    """Return a function that tells whether a text comes from a prompt, by the longest known text within it.
 
-    Pipelines clean texts, and put words of their own around them: letters and digits alone are compared. A text
-    that is made of none that is known counts as a prompt's.
+    Pipelines clean texts and add words, so only letters and digits are compared. A text that contains no known
+    text counts as a prompt's.
     """
     of_prompts = {_bare(text) for text in prompts}
     known = sorted((of_prompts | {_bare(text) for text in others}) - {""}, key=len, reverse=True)
@@ -76,7 +76,7 @@ def _bare(text: str) -> str:
 
 
 def _batches(calls: Iterable[list[int]], images: int) -> Iterator[list[int]]:
-    """Yield what texts lost, a text per image; those that came one by one are put together first."""
+    """Yield the losses with one text per image; join texts that came one by one first."""
     single: list[int] = []
     for lost in calls:
         if len(lost) == images:
@@ -89,21 +89,21 @@ def _batches(calls: Iterable[list[int]], images: int) -> Iterator[list[int]]:
 
 
 def _tokenizers(pipe: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a pipeline's tokenizers; that of a processor of texts and images is inside."""
+    """Yield a pipeline's tokenizers, including those inside processors."""
     for name, part in pipe.components.items():
         if name.startswith(("tokenizer", "processor")) and part is not None:
             yield name, getattr(part, "tokenizer", part)
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """Another stage's tokenizer of the same name gets a number."""
+    """Return a unique name; a tokenizer whose name another stage uses gets a number."""
     names = [name, *(f"{name}_of_stage_{i}" for i in range(2, 5))]
     return next(n for n in names if n not in taken)
 
 
 @cache
 def _listening(cls: type) -> type:
-    """Return the class of tokenizers with ears: what a call with truncation cuts off is remembered."""
+    """Return a subclass of a tokenizer's class that records what truncation cuts off."""
 
     def call(self: Any, text: Any = None, *args: Any, **kwargs: Any) -> Any:
         result = cls.__call__(self, text, *args, **kwargs)

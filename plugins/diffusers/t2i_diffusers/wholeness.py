@@ -1,4 +1,4 @@
-"""Whether the folder of a saved pipeline is whole, told from its files alone: nothing is loaded."""
+"""Check that the folder of a saved pipeline is complete, from its files alone, without loading them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .options import DiffusersOptions
 from .sources import INDEX, PICKLES, SAFE, CheckpointSource, check_pickles, left_out, parts_of, read_index
 
 _NAMES = ("diffusion_pytorch_model", "model")
-"""What weights are called, by diffusers and by transformers."""
+"""Names of weights files in diffusers and in transformers."""
 
 _NO_VOCABULARY = frozenset(
     {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "chat_template.jinja"}
 )
-"""Files of a tokenizer beside its vocabulary, without which libraries make one that knows no word."""
+"""Files of a tokenizer other than its vocabulary; without a vocabulary, libraries create an empty tokenizer."""
 
 _WITHOUT_WEIGHTS = ("Scheduler", "Tokenizer", "Processor", "FeatureExtractor")
-"""Parts that are no models, by their classes' names."""
+"""Ends of class names of parts without weights."""
 
 
 def check_folder(source: CheckpointSource, options: DiffusersOptions) -> None:
-    """Raise BadModel where a source is a folder from which its pipeline could not be loaded: one line says why."""
+    """Raise BadModel, with the first problem, if a source is a folder whose pipeline cannot be loaded."""
     if (folder := source.folder) is None:
         return
     index = read_index(folder)
@@ -39,7 +39,7 @@ def check_folder(source: CheckpointSource, options: DiffusersOptions) -> None:
 def problems(
     source: CheckpointSource, folder: Path, left_out: Collection[str], options: DiffusersOptions
 ) -> Iterator[str]:
-    """Yield what is not whole in a pipeline's files, each part's first: the part, the file and what is wrong."""
+    """Yield the problems of a pipeline's files, each with its part and file."""
     index = read_index(folder)
     if source.variant and not any(_has_variant(folder / p, source.variant) for p in parts_of(index)):
         yield f"has no weights of the variant {source.variant!r} (option variant)"
@@ -48,7 +48,7 @@ def problems(
         if part in left_out:
             continue
         if not (folder / part).is_dir():
-            yield f"its {part} ({cls}) is not there: {INDEX} names it, and there is no folder {folder / part}"
+            yield f"its {part} ({cls}) is missing: {INDEX} names it, but there is no folder {folder / part}"
         elif "Tokenizer" in cls:
             if not _vocabulary(folder / part):
                 yield f"its {part} has no files: there is no vocabulary in {folder / part}"
@@ -64,12 +64,12 @@ def _has_variant(folder: Path, variant: str) -> bool:
 
 
 def _unread(folder: Path) -> Iterator[str]:
-    """Yield which of a tokenizer's files cannot be read, and why: libraries name none."""
+    """Yield a problem for each file of a tokenizer that cannot be read; libraries do not name the file."""
     for file in sorted(folder.glob("*.json")):
         try:
             found = json.loads(file.read_text("utf-8"))
         except ValueError as error:
-            yield f"{file} is no JSON ({error})"
+            yield f"{file} is not valid JSON ({error})"
         else:
             if file.name == "tokenizer.json" and not (isinstance(found, dict) and "model" in found):
                 yield f"{file} describes no tokenizer"
@@ -82,7 +82,7 @@ def _vocabulary(folder: Path) -> bool:
 
 
 def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> Iterator[str]:
-    """Yield what is wrong with a model's config and weights."""
+    """Yield the problems of a model's config and weights."""
     part = folder.name
     if not (folder / "config.json").is_file():
         yield f"its {part} has no config.json in {folder}"
@@ -92,7 +92,7 @@ def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> I
     except ValueError:
         described = False
     if not described:
-        yield f"its {part} has a broken config: {folder / 'config.json'} is no JSON of a model"
+        yield f"its {part} has a broken config: {folder / 'config.json'} does not describe a model"
         return
     try:
         found = _weights(folder, variant)
@@ -114,7 +114,7 @@ def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> I
 
 
 def _weights(folder: Path, variant: str | None) -> list[Path]:
-    """Return the files of safetensors that are loaded: one, or those that an index names (there or not)."""
+    """Return the safetensors files to load: one file, or those that an index names, whether or not they exist."""
     for dotted in [f".{variant}", ""] if variant else [""]:
         for name in _NAMES:
             if (single := folder / f"{name}{dotted}{SAFE}").is_file():

@@ -62,11 +62,11 @@ def test_positions_of_the_objects(text: str, names: list[str], expected: list[in
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (Prompt("p", "a photo of a cat"), "this prompt expects none"),
+        (Prompt("p", "a photo of a cat"), "this prompt has none"),
         (prompt("a photo of a cat", "dog"), "'dog' is not named"),
         (prompt("a scar", "car"), "'car' is not named"),
         (prompt("a cat", "cat", "cat"), "'cat' is not named"),
-        (prompt("a photo of " * 5 + "a cat", "cat"), "beyond what the text encoder sees"),
+        (prompt("a photo of " * 5 + "a cat", "cat"), "beyond the text encoder's limit"),
     ],
 )
 def test_prompts_without_known_objects(asked: Prompt, reason: str, words: Any) -> None:

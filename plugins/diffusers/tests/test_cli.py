@@ -172,10 +172,10 @@ def test_a_damaged_folder_is_refused_by_the_plan(t2i: Any, checkpoint: Any, tmp_
         ),
         (
             "call.nonsense=3",
-            "option call.nonsense: StableDiffusionPipeline takes no nonsense; it takes height, wid",
+            "option call.nonsense: StableDiffusionPipeline takes no nonsense; choose one of height, wid",
         ),
-        ("call.eta=abc", "option call.eta: StableDiffusionPipeline wants a number, not 'abc'"),
-        ("call.clip_skip=abc", "option call.clip_skip: StableDiffusionPipeline wants a number, not 'abc'"),
+        ("call.eta=abc", "option call.eta must be a number for StableDiffusionPipeline (got 'abc')"),
+        ("call.clip_skip=abc", "option call.clip_skip must be a number for StableDiffusionPipeline (got 'abc')"),
         ("pickles=[abc]", "abc"),
         ("upscaler.call.nonsense=3", "option upscaler.call.nonsense: StableDiffusionPipeline takes no nonsense"),
     ],
@@ -199,14 +199,14 @@ def test_options_that_do_not_fit_are_told_by_the_plan(
     [
         ("StableDiffusionImg2ImgPipeline", (), 12, "draws from image, not from a text"),
         ("IFSuperResolutionPipeline", (), 12, "not from a text"),
-        ("KandinskyPipeline", (), 12, "not from a text; give its prior's repository by the option prior.model"),
+        ("KandinskyPipeline", (), 12, "not from a text; set the option prior.model to its prior's repository"),
         (
             "StableDiffusionPipelin",
             (),
             12,
             "has no pipeline StableDiffusionPipelin: did you mean 'StableDiffusionPi",
         ),
-        ("IFPipeline", ("upscaler.model=FOLDER",), 12, "IFPipeline takes no image: it enlarges nothing"),
+        ("IFPipeline", ("upscaler.model=FOLDER",), 12, "IFPipeline takes no image, so it cannot be an upscaler"),
         ("UnCLIPPipeline", ("height=64",), 6, "option height: UnCLIPPipeline takes no height"),
     ],
 )
@@ -249,17 +249,21 @@ print("diffusers" in sys.modules)
     [
         ("sd2", "scheduler=DDIMSchedler", "has no scheduler 'DDIMSchedler': did you mean 'DDIMScheduler'"),
         ("openjourney", "scheduler=DDIMSchedler", "has no scheduler 'DDIMSchedler': did you mean 'DDIMScheduler'"),
-        ("sd2", "call.nonsense=1", "option call.nonsense: StableDiffusionPipeline takes no nonsense; it takes "),
+        (
+            "sd2",
+            "call.nonsense=1",
+            "option call.nonsense: StableDiffusionPipeline takes no nonsense; choose one of ",
+        ),
         (
             "sd2-ae",
             "call.max_iter=1",
-            "StableDiffusionAttendAndExcitePipeline takes no max_iter; it takes max_iter_",
+            "StableDiffusionAttendAndExcitePipeline takes no max_iter; choose one of max_iter_",
         ),
-        ("unclip", "scheduler=DDIMScheduler", "UnCLIPPipeline has no one scheduler that could be replaced"),
+        ("unclip", "scheduler=DDIMScheduler", "UnCLIPPipeline does not have exactly one scheduler to replace"),
         (
             "if",
             "upscaler.call.eat=1",
-            "option upscaler.call.eat: IFSuperResolutionPipeline takes no eat; it takes eta",
+            "option upscaler.call.eat: IFSuperResolutionPipeline takes no eat; choose one of eta",
         ),
     ],
 )
@@ -287,15 +291,15 @@ def test_options_of_a_preset_are_checked_before_its_files_are_asked_for(
         (
             "StableDiffusionPipeline",
             33,
-            "option height: StableDiffusionPipeline (MODEL) draws multiples of 2 pixels, ",
+            "option height must be a multiple of 2 pixels for StableDiffusionPipeline (MODEL; ",
         ),
         (
             "FluxPipeline",
             30,
-            "option height: FluxPipeline (MODEL) draws multiples of 4 pixels, not 30: take 28 or 32",
+            "option height must be a multiple of 4 pixels for FluxPipeline (MODEL; got 30); set 28 or 32",
         ),
         ("StableDiffusionXLPipeline", 36, "divisible by 8"),
-        ("KandinskyPipeline", 34, "KandinskyPipeline draws 32x36 pixels where 32x34 are wanted"),
+        ("KandinskyPipeline", 34, "KandinskyPipeline draws 32x36 pixels instead of 32x34"),
     ],
 )
 def test_sizes_that_a_pipeline_does_not_draw_are_refused_at_once(

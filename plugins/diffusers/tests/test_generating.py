@@ -57,7 +57,7 @@ def test_where_not_even_one_fits_it_says_what_helps(
 ) -> None:
     loaded = model(batch_size=2)
     _short_of_memory(loaded.loaded.main.pipe, 0, monkeypatch)
-    with pytest.raises(FailedRun, match=r"not even one image at a time fits into memory: .*offload=model"):
+    with pytest.raises(FailedRun, match=r"a single image does not fit into memory; .*offload=model"):
         draw(loaded, requests)
 
 
@@ -100,7 +100,7 @@ def test_decoded_nonsense_is_a_failure(model: Any, draw: Any, requests: Any, mon
     assert isinstance(third, Generated)
     assert isinstance(second, Failure)
     assert second.reason == (
-        "decoded to pixels that are not numbers in float32; most likely the checkpoint is damaged"
+        "decoded to pixels that are not numbers in float32; the checkpoint is probably damaged"
     )
     half = replace(loaded.loaded, dtype="float16")
     assert half.not_numbers == "not numbers in float16; try another dtype (float32)"
@@ -247,7 +247,7 @@ def test_options_reach_the_call_and_the_settings(model: Any, draw: Any, requests
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"call": {"guidance_scal": 3}}, "takes no guidance_scal; it takes guidance"),
+        ({"call": {"guidance_scal": 3}}, "takes no guidance_scal; choose one of guidance"),
         ({"scheduler": "DDIMSchedular"}, "no scheduler 'DDIMSchedular': did you mean 'DDIMScheduler'"),
         ({"scheduler_options": {"timestep": "trailing"}}, "PNDMScheduler has no timestep"),
     ],

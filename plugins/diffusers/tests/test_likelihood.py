@@ -304,7 +304,7 @@ def test_flows_tell_their_errors_alone(pipeline: str, model: Any, image: Image) 
     size = np.prod(loaded._likelihood._denoiser.shape(CAPTIONS[0]))
     assert found.terms["weight"][0, :, 0] == pytest.approx(size * (1 - share) / share)
     close(answer(with_batch(loaded, 1), image, CAPTIONS[:2], terms="error", trials=1).terms, found.terms)
-    with pytest.raises(BadOption, match="a flow has none; ask this model for its errors"):
+    with pytest.raises(BadOption, match="which a flow does not have; use terms=error"):
         answer(loaded, image)
     assert loaded.settings["likelihood"]["terms"] == "error (of the velocity)"
 
@@ -394,7 +394,7 @@ def test_a_batch_that_does_not_fit_is_halved(
     said = {"asked": given or "auto", "used": 2, "halved_for_memory": 2}
     assert loaded.settings["likelihood"]["batch_size"] == said
     room[0] = 0
-    with pytest.raises(FailedRun, match="not even one sample at a time fits into memory"):
+    with pytest.raises(FailedRun, match="a single sample does not fit into memory"):
         answer(loaded, image)
 
 
@@ -407,7 +407,7 @@ def test_what_is_not_a_number_is_a_failure(
         next(iter(getattr(loaded.loaded.main.pipe, part).parameters())).fill_(float("nan"))
     found = answer(loaded, image)
     assert isinstance(found, Failure)
-    assert "that are not numbers in float32; most likely the checkpoint is damaged" in found.reason
+    assert "that are not numbers in float32; the checkpoint is probably damaged" in found.reason
 
 
 def test_no_caption_and_two_images_are_failures(model: Any, image: Image) -> None:
@@ -415,15 +415,15 @@ def test_no_caption_and_two_images_are_failures(model: Any, image: Image) -> Non
     for query in (Query((image,)), Query((image, image), CAPTIONS), Query((), CAPTIONS)):
         ((_, found),) = loaded.observe("likelihood", [query])
         assert isinstance(found, Failure)
-        assert "one image under one caption or more" in found.reason
+        assert "one image and at least one caption" in found.reason
 
 
 @pytest.mark.parametrize(
     ("pipeline", "said"),
     [
-        ("UnCLIPPipeline", "UnCLIPPipeline has not one denoiser"),
-        ("KandinskyPipeline", "draws from what its prior made of a text"),
-        ("StableDiffusionAttendAndExcitePipeline", "draws from token_indices besides a text"),
+        ("UnCLIPPipeline", "UnCLIPPipeline does not have exactly one denoiser"),
+        ("KandinskyPipeline", "draws from a prior's embedding of the text"),
+        ("StableDiffusionAttendAndExcitePipeline", "needs token_indices besides a text"),
     ],
 )
 def test_models_that_draw_from_more_than_a_text_are_refused(
@@ -490,8 +490,8 @@ def test_a_metric_asks_the_model_itself(
 @pytest.mark.parametrize(
     ("pipeline", "said"),
     [
-        ("UnCLIPPipeline", "UnCLIPPipeline has not one denoiser"),
-        ("KandinskyPipeline", "draws from what its prior made of a text"),
+        ("UnCLIPPipeline", "UnCLIPPipeline does not have exactly one denoiser"),
+        ("KandinskyPipeline", "draws from a prior's embedding of the text"),
     ],
 )
 def test_the_plan_refuses_models_that_draw_from_more_than_a_text(
@@ -547,9 +547,9 @@ def test_what_its_schedule_has_not_is_told_before_anything_is_loaded(checkpoint:
     for error, told, folder, params, options in (
         (BadModel, "EDMEulerScheduler has no betas", edm, errors, {}),
         (BadModel, "EDMEulerScheduler has no betas", noise, errors, {"scheduler": "EDMEulerScheduler"}),
-        (BadModel, "how a flow of StableDiffusionPipeline counts time", of_flow, errors, {}),
-        (BadModel, "scheduler_config.json: is no JSON", broken, errors, {}),
-        (BadOption, "a flow has none; ask this model for its errors", flow, {}, {}),
+        (BadModel, "likelihoods of a StableDiffusionPipeline with the flow", of_flow, errors, {}),
+        (BadModel, "scheduler_config.json: is not valid JSON", broken, errors, {}),
+        (BadOption, "which a flow does not have; use terms=error", flow, {}, {}),
         (BadOption, "1001, but the model was trained on 1000", noise, {"steps": 1001}, {}),
         (BadOption, "param guidance", noise, {"guidance": 3}, {}),
     ):

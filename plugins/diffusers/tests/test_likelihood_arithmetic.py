@@ -128,7 +128,7 @@ def test_schedules_without_betas_and_unknown_predictions_are_refused() -> None:
         return schedule_of(scheduler, pipeline, "toy")
 
     assert of(FlowMatchEulerDiscreteScheduler(), "FluxPipeline").is_flow
-    with pytest.raises(BadModel, match="is a flow's, and how a flow of StableDiffusionPipeline counts time"):
+    with pytest.raises(BadModel, match="likelihoods of a StableDiffusionPipeline with the flow scheduler"):
         of(FlowMatchEulerDiscreteScheduler())
     with pytest.raises(BadModel, match="EDMEulerScheduler has no betas"):
         of(EDMEulerScheduler())
@@ -142,9 +142,9 @@ def test_schedules_without_betas_and_unknown_predictions_are_refused() -> None:
     [
         ({"trial": 3}, "param trial: "),
         ({"trials": 0}, "param trials: "),
-        ({"steps": 1}, "a chain has at least 2"),
-        ({"error_rate": 0.1, "chain": "free-running"}, "no captions are given up"),
-        ({"error_rate": 0.1, "stages": [[10, 1]]}, "not by both"),
+        ({"steps": 1}, "a chain needs at least 2"),
+        ({"error_rate": 0.1, "chain": "free-running"}, "leave out error_rate and stages"),
+        ({"error_rate": 0.1, "stages": [[10, 1]]}, "exclude each other"),
         ({"stages": [[10, 2], [10, 1]]}, "growing number"),
         ({"stages": [[3000, 1]]}, "3000 terms of 1000"),
         ({"guidance": 7.5}, "param guidance: "),

@@ -86,10 +86,10 @@ def test_places_that_hold_no_pipeline(tmp_path: Path, folder: Path) -> None:
     single = tmp_path / "model.safetensors"
     single.touch()
     for argument, message in (
-        (str(tmp_path / "nowhere"), "no such folder"),
-        (str(tmp_path / "empty"), r"holds no pipeline of diffusers \(model_index.json is not there\)"),
-        (str(single), "is one file; want the folder of a pipeline"),
-        (f"org/tiny@{COMMIT}", f"name org/tiny alone, and its revision by the option revision={COMMIT}"),
+        (str(tmp_path / "nowhere"), "is neither a folder nor a repository"),
+        (str(tmp_path / "empty"), r"holds no pipeline of diffusers \(model_index.json is missing\)"),
+        (str(single), "is a file, but must be the folder of a pipeline"),
+        (f"org/tiny@{COMMIT}", f"name org/tiny without a revision, and set the option revision={COMMIT}"),
     ):
         with pytest.raises(BadModel, match=message):
             load(argument)
@@ -101,8 +101,11 @@ def test_places_that_hold_no_pipeline(tmp_path: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("pipeline", "message"),
     [
-        ("KandinskyPipeline", "draws from image_embeds, negative_image_embeds, not from a text; give its prior"),
-        ("DDPMPipeline", "takes no prompt: it is no text-to-image pipeline"),
+        (
+            "KandinskyPipeline",
+            "draws from image_embeds, negative_image_embeds, not from a text; set the option prior.model",
+        ),
+        ("DDPMPipeline", "takes no prompt, so it is not a text-to-image pipeline"),
     ],
 )
 def test_pipelines_that_draw_no_texts(pipeline: str, message: str, folder: Path) -> None:
@@ -156,7 +159,7 @@ def test_one_pinned_pickle_lets_no_other_in(folder: Path) -> None:
     safe.rename(folder / "unet" / "diffusion_pytorch_model.fp16.safetensors")
     both = json.dumps(sorted([digest, digest_file(other)]))
     with pytest.raises(
-        BadModel, match=r"pickles in place of safetensors: unet/diffusion_pytorch_model.bin \("
+        BadModel, match=r"pickles instead of safetensors: unet/diffusion_pytorch_model.bin \("
     ) as e:
         load(str(folder), pickles=[digest])
     assert f"pickles={both}" in str(e.value), "the option as it must be given, with what is pinned already"
@@ -183,15 +186,13 @@ def test_weights_of_another_model_are_named_with_both_shapes(folder: Path, tiny:
         load(str(folder))
     assert str(error.value) == (
         f"{folder}: does not load as StableDiffusionPipeline: "
-        "down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight has the shape [8, 32], and its config "
-        "wants [8, 16]: they are of different models"
+        "down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight has the shape [8, 32], but the config "
+        "requires [8, 16]; use files of one model"
     )
     (folder / "unet" / file).write_bytes(own)
     tiny.clip_text(width=32).save_pretrained(folder / "text")
     shutil.copy(folder / "text" / "model.safetensors", folder / "text_encoder" / "model.safetensors")
-    wanted = (
-        r"its text_encoder does not fit its config: \S+ has the shape \[77, 32\], and its config wants \[77, 16\]"
-    )
+    wanted = r"does not fit its config: \S+ has the shape \[77, 32\], but the config requires \[77, 16\]"
     with pytest.raises(BadModel, match=wanted):
         load(str(folder))
 
@@ -214,7 +215,7 @@ def _without(file: Path, part: str) -> None:
         (
             "unet/diffusion_pytorch_model",
             "conv_out.weight",
-            r"its unet lacks conv_out\.weight: the weights in \S+",
+            r"its unet lacks conv_out\.weight: the weights of \S+ in \S+",
         ),
     ],
 )

@@ -55,7 +55,7 @@ BROKEN: list[tuple[str, Callable[[Path], object], str]] = [
     (
         "tokenizer/tokenizer.json",
         lambda file: file.write_text(file.read_text()[:500]),
-        r"its tokenizer is damaged: \S+tokenizer/tokenizer.json is no JSON \(",
+        r"its tokenizer is damaged: \S+tokenizer/tokenizer.json is not valid JSON \(",
     ),
     (
         "tokenizer/tokenizer.json",
@@ -63,12 +63,12 @@ BROKEN: list[tuple[str, Callable[[Path], object], str]] = [
         r"its tokenizer is damaged: \S+tokenizer/tokenizer.json describes no tokenizer$",
     ),
     ("scheduler", empty, r"its scheduler \(\w+\) has no files"),
-    ("unet", shutil.rmtree, r"its unet \(UNet2DConditionModel\) is not there: .* no folder \S+/unet$"),
+    ("unet", shutil.rmtree, r"its unet \(UNet2DConditionModel\) is missing: .* no folder \S+/unet$"),
     ("unet/config.json", Path.unlink, r"its unet has no config.json in \S+/unet$"),
     (
         "unet/config.json",
         lambda file: file.write_text("{"),
-        r"its unet has a broken config: \S+config.json is no JSON of a model$",
+        r"its unet has a broken config: \S+config.json does not describe a model$",
     ),
     ("text_encoder/config.json", lambda file: file.write_text("[]"), r"its text_encoder has a broken config"),
     (UNET, Path.unlink, r"its unet has no weights .* in \S+/unet$"),
@@ -116,7 +116,7 @@ def test_what_is_not_loaded_need_not_be_whole(folder: Path) -> None:
     (folder / "model_index.json").write_text(json.dumps(index))
     shutil.rmtree(folder / "safety_checker", ignore_errors=True)
     check(folder, safety=False)
-    with pytest.raises(BadModel, match=r"its safety_checker .* is not there"):
+    with pytest.raises(BadModel, match=r"its safety_checker .* is missing"):
         check(folder)
 
 

@@ -1,4 +1,4 @@
-"""What a folder says of one image, whatever its layout."""
+"""The entry of one image in a folder, for all layouts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from t2i_core.api.errors import BadModel
 from t2i_core.api.prompt import Prompt
 
 Made = tuple[str, ...]
-"""What an image was made from: `("text", TEXT)`, or `("id", ID)` where the prompt's text is not known here."""
+"""Key of an image's prompt: `("text", TEXT)`, or `("id", ID)` if the prompt's text is unknown."""
 
 
 @dataclass(frozen=True)
 class Stored:
     """An image inside a parquet file.
 
-    column:      the column that holds it
-    group, row:  its row group, and its row in there
+    Attributes:
+        column: Column that holds the image.
+        group: Row group.
+        row: Row within the row group.
     """
 
     file: Path
@@ -33,12 +35,13 @@ File = Path | Stored
 
 @dataclass(frozen=True)
 class FolderEntry:
-    """One image as the folder has it.
+    """One image of a folder.
 
-    where:   begins a message about it
-    seed:    None where none is given
-    id:      None where none is given
-    prompt:  None where only an id is known
+    Attributes:
+        where: Start of messages about the image.
+        seed: Seed, if one is given.
+        id: Id of the prompt, if one is given.
+        prompt: Prompt; None if only the id is known.
     """
 
     where: str
@@ -49,27 +52,32 @@ class FolderEntry:
 
     @property
     def made(self) -> Made:
-        """What it was made from."""
+        """The key of the image's prompt."""
         return ("text", self.prompt.text) if self.prompt else ("id", self.id or "")
 
 
 def image_path(folder: Path, name: str, where: str, suffixes: Sequence[str]) -> Path:
-    """Return the path of an image that a table names. Raises BadModel where it cannot be one of this folder's.
+    """Return the path of an image that a table names.
 
-    where:    begins the message
-    suffixes: endings of the files that are images
+    Args:
+        name: Name in the table.
+        where: Start of the message.
+        suffixes: Suffixes of image files.
+
+    Raises:
+        BadModel: The name is not a path of an image within the folder.
     """
     slashed = name.replace("\\", "/")
     if slashed.startswith("/") or slashed[1:2] == ":":
-        raise BadModel(f"{where}: file: {name!r} is absolute; want a path relative to the table")
+        raise BadModel(f"{where}: file: {name!r} is absolute; use a path relative to the table")
     if ".." in slashed.split("/"):
         raise BadModel(f"{where}: file: {name!r} leads out of the folder; name the folder that holds all images")
     if "\0" in name:
-        raise BadModel(f"{where}: file: {name!r} has a NUL character, which no path holds")
+        raise BadModel(f"{where}: file: {name!r} has a NUL character, which paths cannot have")
     ending = splitext(slashed)[1]
     if ending and ending.lower() not in suffixes:
         raise BadModel(
-            f"{where}: file: {name!r} is none of {', '.join(suffixes)}; convert it, leave it out, or name its "
-            "format in the option formats"
+            f"{where}: file: {name!r} must end in one of {', '.join(suffixes)}; convert it, leave it out, or name "
+            "its format in the option formats"
         )
     return folder / name

@@ -1,4 +1,4 @@
-"""Image files of a folder: where those go that a table holds as bytes."""
+"""Image files for images that a table holds as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .options import SUFFIXES
 
 
 def unpacked(data: bytes, header: ImageHeader) -> Path:
-    """Return the file of an image that a table holds as bytes: those very bytes, kept under their digest."""
+    """Write the bytes of an image to a file named by their digest, and return the file."""
     digest = hashlib.sha256(data).hexdigest()
     ending = SUFFIXES[header.format][0]
     path = find_cache_folder().absolute() / "unpacked" / digest[:2] / f"{digest}{ending}"

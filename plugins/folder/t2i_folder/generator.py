@@ -1,4 +1,4 @@
-"""The generator: it looks images up and makes none."""
+"""The generator: looks up existing images."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .table import Table
 Answer = tuple[ImageRequest, Generated | Failure]
 
 _AT_ONCE = 10_000
-"""So many requests are looked at together, so that a parquet file is not gone through for each of them."""
+"""Number of requests to look up together, so that a parquet file is not scanned for each of them."""
 
 _log = logging.getLogger(__name__)
 
 
 class Folder:
-    """Gives the images of a folder; whether they can be read is found out when they are opened."""
+    """Returns the images of a folder; t2i opens and checks them later."""
 
     def __init__(self, table: Table, options: FolderOptions) -> None:
         self.table, self.options = table, options
@@ -38,18 +38,18 @@ class Folder:
         self._strange: dict[tuple[str, str], None] = {}
         if table.passed_over:
             _log.warning(
-                "%s: is taken, and %s, which is there too, is passed over; the options layout and table name one",
+                "%s: t2i reads this and ignores %s; the options layout and table choose another",
                 table.source, ", ".join(table.passed_over),
             )  # fmt: skip
         if table.unlisted:
             _log.warning(
-                "%s: does not list %d images that lie beside its own, and they are left out (first: %s)",
+                "%s: does not list %d images next to its own; they are left out (first: %s)",
                 table.source, len(table.unlisted), table.unlisted[0],
             )  # fmt: skip
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is known of the images so far."""
+        """Settings for the manifest."""
         return {
             "source": str(self.table.source),
             "layout": self.table.layout,
@@ -59,7 +59,7 @@ class Folder:
         }
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
-        """Yield each request with the path of its image; one that is not there is missing, not failed."""
+        """Yield each request with the path of its image; an absent image is missing, not failed."""
         source = iter(requests)
         while some := list(islice(source, _AT_ONCE)):
             held: dict[Stored, list[ImageRequest]] = {}
@@ -77,18 +77,18 @@ class Folder:
                 yield from ((request, answer) for request in held[stored])
 
     def close(self) -> None:
-        """Say what does not fit: prompts that only one side knows, formats that are mixed."""
+        """Warn about prompts without images, images without requests, and mixed formats."""
         if self._strange:
             others = [made[1] for made in sorted(self._made - self._asked)]
             beside = f", while {len(others)} of its own were not (first: {others[0]!r})" if others else ""
             _log.warning(
-                "%s: has no image of %d prompts that were asked for (first: %r)%s",
+                "%s: has no image of %d requested prompts (first: %r)%s",
                 self.table.source, len(self._strange), next(iter(self._strange))[1], beside,
             )  # fmt: skip
         if len(self._formats) > 1:
             said = ", ".join(f"{name} ({count})" for name, count in self._formats.most_common())
             _log.warning(
-                "%s: its images are of several formats: %s; what loses detail may count in FID and its like",
+                "%s: its images have several formats: %s; lossy compression may change FID and similar metrics",
                 self.table.source, said,
             )  # fmt: skip
 
@@ -101,7 +101,7 @@ class Folder:
     def _of_file(self, file: Path) -> Generated | Failure:
         file = file.absolute()
         if not file.exists():
-            return Failure(f"{file}: named by {self.table.source.name}, but not there", missing=True)
+            return Failure(f"{file}: named by {self.table.source.name}, but missing", missing=True)
         try:
             header = read_header(file, self.options.rules)
         except DamagedImage as error:

@@ -1,12 +1,15 @@
 """GenEval's layout: a numbered folder for each prompt, with its metadata and its samples.
 
-00000/metadata.jsonl       one JSON object: `prompt`, `tag`, and what must be there, `include`
-00000/samples/0000.png     the number is taken for the seed
-00000/grid.png             passed over
+00000/metadata.jsonl       one JSON object: `prompt`, `tag`, and the required objects, `include`
+00000/samples/0000.png     the number becomes the seed
+00000/grid.png             ignored
 
-Ghosh, Hajishirzi, Schmidt: GenEval. NeurIPS 2023. Its classes are COCO's, three of them under other names
-(evaluation/object_names.txt of djghosh13/geneval). `exclude` stands there with a count that is exact: one more of
-the same class must not be there. That is what a scene's count says; no scene says any other `exclude`.
+GenEval has COCO's classes, three of them under other names (evaluation/object_names.txt of djghosh13/geneval).
+GenEval uses `exclude` for exact counts: no further object of the class may appear. A scene's count says the same;
+other uses of `exclude` are not supported.
+
+References:
+    Ghosh, Hajishirzi, Schmidt: GenEval. NeurIPS 2023.
 """
 
 from __future__ import annotations
@@ -25,17 +28,17 @@ from .entries import FolderEntry
 
 METADATA = "metadata.jsonl"
 _COCO = {"computer mouse": "mouse", "tv remote": "remote", "computer keyboard": "keyboard"}
-"""COCO's names of the classes that GenEval names otherwise."""
+"""COCO's names of classes with other names in GenEval."""
 _PREDICATES = {"left of": "left", "right of": "right", "above": "above", "below": "below"}
 
 
 def metadata_files(folder: Path) -> tuple[Path, ...]:
-    """Return the metadata of the numbered folders, in their order."""
+    """Return the metadata files of the numbered folders, in order."""
     return tuple(place / METADATA for place in _numbered(folder) if (place / METADATA).is_file())
 
 
 def unlisted(folder: Path, suffixes: Sequence[str]) -> Iterator[str]:
-    """Yield the images of numbered folders without metadata, which nobody can tell what they were made from."""
+    """Yield the images of numbered folders without metadata, whose prompts are unknown."""
     for place in _numbered(folder):
         if not (place / METADATA).is_file():
             yield from sorted(str(f) for f in (place / "samples").glob("*") if f.suffix.lower() in suffixes)
@@ -46,7 +49,7 @@ def _numbered(folder: Path) -> list[Path]:
 
 
 def read(files: Iterable[Path], suffixes: Sequence[str]) -> tuple[list[FolderEntry], list[Prompt]]:
-    """Return the images and the prompts, those without images too. Raises BadModel."""
+    """Return the images, and all prompts including those without images. Raises BadModel."""
     entries, prompts = [], []
     for file in files:
         prompt = _prompt(file)
@@ -63,7 +66,7 @@ def _samples(folder: Path, suffixes: Sequence[str]) -> Iterator[tuple[int, Path]
         if image.suffix.lower() not in suffixes or image.stem == "grid":
             continue
         if not image.stem.isdecimal():
-            raise BadModel(f"{image}: want a number as name (0000.png), which is taken for the seed; remove it")
+            raise BadModel(f"{image}: the name must be a number, the seed (0000.png); rename or remove the file")
         yield int(image.stem), image
 
 
@@ -72,9 +75,9 @@ def _prompt(file: Path) -> Prompt:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadModel(f"{file}: want one JSON object with a field 'prompt' ({error})") from error
+        raise BadModel(f"{file}: must be one JSON object with a field 'prompt' ({error})") from error
     if not isinstance(data, dict) or not isinstance(data.get("prompt"), str):
-        raise BadModel(f"{file}: want one JSON object with a field 'prompt'")
+        raise BadModel(f"{file}: must be one JSON object with a field 'prompt'")
     facets = {"tag": data["tag"]} if isinstance(data.get("tag"), str) else {}
     try:
         scene = _scene(data["include"]) if data.get("include") else None
@@ -84,9 +87,9 @@ def _prompt(file: Path) -> Prompt:
 
 
 def _scene(include: Any) -> Scene:
-    """What must be there, as a scene. Raises ValueError, which says what is wanted."""
+    """Return the required objects as a scene. Raises ValueError with the expected form."""
     if not isinstance(include, list) or not all(isinstance(each, Mapping) for each in include):
-        raise ValueError("want a list of objects, each {'class': 'dog', 'count': 1}")
+        raise ValueError("must be a list of objects, each {'class': 'dog', 'count': 1}")
     objects, relations = [], []
     for number, each in enumerate(include):
         count = each.get("count", 1)
@@ -104,7 +107,7 @@ def _scene(include: Any) -> Scene:
 
 
 def _relation(number: int, position: Any, count: int) -> Relation:
-    """Where an object is, of `count`. Raises ValueError, which says what is wanted."""
+    """Return the relation of an object to one of `count` objects. Raises ValueError with the expected form."""
     match position:
         case [str(where), int(other)] if where in _PREDICATES and 0 <= other < count:
             return Relation(number, _PREDICATES[where], other)
@@ -115,5 +118,5 @@ def _relation(number: int, position: Any, count: int) -> Relation:
 
 
 def _class(name: str) -> ObjectClass:
-    """COCO's class of one of GenEval's names; what COCO does not have is a name alone."""
+    """Return COCO's class for a name of GenEval; a class without synset if COCO does not have it."""
     return CLASSES.get(_COCO.get(name, name)) or ObjectClass(name)

@@ -1,4 +1,4 @@
-"""How a folder says which image belongs to which prompt: found by what lies in it, or said by an option."""
+"""The layout of a folder, which maps images to prompts: detected from its files, or set by an option."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _OF_RUN = "images/*/metadata.jsonl"
 class Layout:
     """A folder's layout.
 
-    kind:   `table`, `parquet`, `geneval` or `pattern`
-    files:  those that must be read for it; none for a pattern
+    Attributes:
+        kind: `table`, `parquet`, `geneval` or `pattern`.
+        files: Files that describe the images; empty for a pattern.
     """
 
     kind: str
@@ -29,18 +30,18 @@ class Layout:
 
     @property
     def source(self) -> Path:
-        """What messages name: the table where there is one."""
+        """The path for messages: the table, if there is one."""
         return self.files[0] if len(self.files) == 1 and self.kind != "geneval" else self.folder
 
     def depends_on(self) -> list[Path | str]:
-        """Return what tells this list of images from any other."""
+        """Return a digest of the list of images."""
         return [parquet.fingerprint(f) if self.kind == "parquet" else f for f in self.files]
 
 
 def find_layout(folder: Path, options: FolderOptions) -> Layout:
-    """Find out a folder's layout. Raises BadModel where there is no folder, or none that is known."""
+    """Return a folder's layout. Raises BadModel if the folder does not exist or has no known layout."""
     if not folder.is_dir():
-        raise BadModel(f"folder:{folder}: {'this is no folder' if folder.exists() else 'no such folder'}")
+        raise BadModel(f"folder:{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
     if options.pattern is not None:
         return Layout("pattern", folder)
     if options.table is not None:
@@ -55,12 +56,12 @@ def find_layout(folder: Path, options: FolderOptions) -> Layout:
         "run": f"no {RUN} of `t2i generate`",
     }
     if options.layout is not None:
-        raise BadModel(f"folder:{folder}: holds {wanted[options.layout]}, as layout={options.layout} wants it")
-    raise BadModel(f"folder:{folder}: holds {', '.join(wanted.values())}, and no pattern is given")
+        raise BadModel(f"folder:{folder}: holds {wanted[options.layout]}, which layout={options.layout} needs")
+    raise BadModel(f"folder:{folder}: holds {', '.join(wanted.values())}, and no pattern is set")
 
 
 def passed_over(taken: Layout) -> tuple[str, ...]:
-    """Return the first file of each other table and layout that a folder could be taken for."""
+    """Return the first file of each other table and layout that the folder has too."""
     folder = taken.folder
     tables = [folder / name for name in TABLES if (folder / name).is_file()]
     others = [found.files[0] for found in (_parquet(folder), _geneval(folder)) if found]
@@ -73,7 +74,7 @@ def passed_over(taken: Layout) -> tuple[str, ...]:
 def _named_table(folder: Path, name: str) -> Layout:
     file = folder / name
     if not file.is_file():
-        raise BadModel(f"folder:{folder}: holds no {name}, as table={name} wants it")
+        raise BadModel(f"folder:{folder}: holds no {name}, which table={name} needs")
     return Layout("parquet" if file.suffix.lower() == ".parquet" else "table", folder, (file,))
 
 
@@ -102,7 +103,7 @@ def _run(folder: Path) -> Layout | None:
         return Layout("table", folder, (files[0],))
     if files:
         names = " or ".join(f"folder:{file.parent}" for file in files)
-        raise BadModel(f"folder:{folder}: is a run with images of {len(files)} models: name {names}")
+        raise BadModel(f"folder:{folder}: is a run with images of {len(files)} models; name {names}")
     raise BadModel(
         f"folder:{folder}: is a run without a table of its images; `t2i generate` with the same model, prompts "
         "and seeds writes one"

@@ -1,4 +1,4 @@
-"""Images that a table lists: CSV, JSON lines, and rows of anything else that become records."""
+"""Images that a table lists: CSV, JSON lines, or records of another source."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ from t2i_core.io.prompt_file import FILE_FIELDS, Record, parse_prompts
 from .entries import File, FolderEntry, image_path
 
 GENERATED = frozenset({"prompt", "noise_seed", "facets", "scene"})
-"""What a line of metadata.jsonl has that `t2i generate` wrote: the text is `text` there, and `prompt` its id."""
+"""Fields of metadata.jsonl from `t2i generate`, where `text` is the prompt's text and `prompt` its id."""
 
 
 def entries(
     records: Iterable[Record], suffixes: Sequence[str], stored: Mapping[int, File] | None = None
 ) -> list[FolderEntry]:
-    """Return the images of a table. Raises BadModel and, where a prompt itself is malformed, BadPrompts.
+    """Return the images of a table.
 
-    suffixes: endings of the files that are images
-    stored:   by line, the images that the table itself holds; the others are files that it names
+    `suffixes` are the suffixes of image files. `stored` holds, by line, images inside the table; other lines name
+    files.
+
+    Raises:
+        BadModel: A line is not valid.
+        BadPrompts: A prompt is malformed.
     """
     records = [_as_written(record) for record in records]
     files = [(stored or {}).get(record.line) or _file(record, suffixes) for record in records]
     for record in records:
         if record.text is None and record.id is None:
-            raise BadModel(f"{record.where}: prompt: is missing, and there is no id either")
+            raise BadModel(f"{record.where}: prompt: is missing; give a prompt or an id")
     prompts = iter(parse_prompts(r for r in records if r.text is not None))
     return [
         FolderEntry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None)
@@ -39,7 +43,7 @@ def entries(
 
 
 def _as_written(record: Record) -> Record:
-    """Return a line that `t2i generate` wrote with its fields under their common names, any other as it is."""
+    """Return the fields of a line; rename those that `t2i generate` wrote to the common names."""
     if not record.fields.keys() >= GENERATED:
         return record
     fields = dict(record.fields)
@@ -51,7 +55,7 @@ def _as_written(record: Record) -> Record:
 
 
 def _plain(record: Record, name: str) -> Any:
-    """A field that is JSON in a text."""
+    """Return the value of a field that holds JSON text."""
     value = record.fields[name]
     if not isinstance(value, str):
         return value
@@ -64,7 +68,7 @@ def _plain(record: Record, name: str) -> Any:
 def _file(record: Record, suffixes: Sequence[str]) -> File:
     name = next((record.fields[f] for f in FILE_FIELDS if f in record.fields), None)
     if not isinstance(name, str):
-        raise BadModel(f"{record.where}: file: {'is missing' if name is None else 'want the name of an image'}")
+        raise BadModel(f"{record.where}: file: {'is missing' if name is None else 'must be the name of an image'}")
     return image_path(record.path.parent, name, record.where, suffixes)
 
 
@@ -76,11 +80,11 @@ def _seed(record: Record) -> int | None:
         seed = int(seed)
     if seed is None or (isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0):
         return seed
-    raise BadModel(f"{record.where}: seed: want a whole number from 0 on, not {seed!r}")
+    raise BadModel(f"{record.where}: seed: must be a whole number of at least 0 (got {seed!r})")
 
 
 def unlisted(entries: Iterable[FolderEntry], suffixes: Iterable[str]) -> Iterator[str]:
-    """Yield the images that lie beside those of a table and that it does not list."""
+    """Yield images next to those of a table that the table does not list."""
     known = {str(entry.file) for entry in entries if isinstance(entry.file, Path)}
     endings = tuple(suffixes)
     for place in sorted({name.rpartition(os.sep)[0] for name in known}):

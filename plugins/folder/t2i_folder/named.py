@@ -1,4 +1,4 @@
-"""Images whose own names say what they were made from."""
+"""Images whose paths contain their prompts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .options import PLACES
 
 
 def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[FolderEntry]:
-    """Yield the images under a folder whose paths match, in the order of their paths."""
+    """Yield the images below a folder whose paths match the pattern, sorted by path."""
     parts = re.split(r"(\{\w+\}|\*)", pattern)
     expression = re.compile("".join(PLACES.get(part, re.escape(part)) for part in parts))
     for name in sorted(_names(str(folder), suffixes)):
@@ -28,7 +28,7 @@ def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[F
 
 
 def _names(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    """The images' paths relative to the folder, with slashes."""
+    """Yield the images' paths relative to the folder, with slashes."""
     for place, _, files in os.walk(folder):
         within = os.path.relpath(place, folder).replace(os.sep, "/")
         prefix = "" if within == "." else f"{within}/"

@@ -1,7 +1,7 @@
-"""Tables in parquet: of paths, or of the images' own bytes, as `datasets` of Hugging Face writes them.
+"""Parquet tables with paths or with the images' bytes, as written by Hugging Face's `datasets`.
 
-Prompts and seeds are read once, row group by row group, without the images. Images are read when they are asked
-for, so that memory holds a part of one row group however large the file.
+Prompts and seeds are read once, row group by row group, without the images. Images are read on request, so that
+memory holds only a part of one row group, whatever the file's size.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _ROWS = 16
-"""So many images of a row group are in memory at a time."""
+"""Number of images of a row group in memory at a time."""
 
 _BUFFER = 1 << 20
-"""Bytes of a file that are read at a time, so that a row group is not read whole where its pages are smaller."""
+"""Bytes to read at a time, so that a row group with smaller pages is not read at once."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class ParquetRow(Record):
 
     @property
     def where(self) -> str:
-        """`FILE, row N`: how messages begin."""
+        """`FILE, row N`, the start of messages."""
         return f"{self.path}, row {self.line}"
 
 
 def fingerprint(file: Path) -> str:
-    """Tell a file from others by its size and its footer, which names every row group's place and statistics.
+    """Return a digest of a file, from its size and its footer with the position and statistics of row groups.
 
-    The images need no digest here: they are looked up, and compared by their own bytes, in every run.
+    The digest omits the images, because every run compares their bytes.
     """
     with file.open("rb") as opened:
         size = opened.seek(0, 2)
@@ -51,7 +51,7 @@ def fingerprint(file: Path) -> str:
 
 
 def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[int, File]]:
-    """Return a table's rows without images and, by row, where the images lie that it holds. Raises BadModel."""
+    """Return a table's rows without images and, by row, the positions of images inside it. Raises BadModel."""
     import pyarrow as pa
 
     rows: list[ParquetRow] = []
@@ -61,7 +61,7 @@ def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[in
         holds = not _is_text(table.schema_arrow.field(image).type)
         for field in table.schema_arrow:
             if field.name in TEXT_FIELDS and not _is_plain(field.type):
-                raise BadModel(f"{file}: the column {field.name!r} is of {field.type}; want texts")
+                raise BadModel(f"{file}: the column {field.name!r} must hold texts (got {field.type})")
         names = [f.name for f in table.schema_arrow if _is_plain(f.type) and not (holds and f.name == image)]
         for group in range(table.num_row_groups):
             start = len(rows)
@@ -79,9 +79,12 @@ def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[in
 
 
 def images(wanted: Iterable[Stored]) -> Iterator[tuple[Stored, bytes | str | None]]:
-    """Yield images with their bytes, or the path that stands in their place; None where the row has neither.
+    """Yield images with their bytes or path; None if the row has neither.
 
-    Each row group is gone through once. Raises BadModel where a file cannot be read any more.
+    Each row group is read once.
+
+    Raises:
+        BadModel: A file can no longer be read.
     """
     groups: dict[tuple[Path, str, int], list[Stored]] = {}
     for each in wanted:
@@ -132,7 +135,7 @@ def _unreadable(file: Path, error: Exception) -> BadModel:
 
 def _image_column(schema: Any, file: Path, suffixes: Sequence[str]) -> str:
     names = [name for name in FILE_FIELDS if name in schema.names]
-    # a name may stand beside the image itself, as something to know it by
+    # a name may accompany the image itself
     name = next((n for n in names if _holds_bytes(schema.field(n).type)), next(iter(names), None))
     if name is None:
         raise BadModel(
@@ -140,8 +143,8 @@ def _image_column(schema: Any, file: Path, suffixes: Sequence[str]) -> str:
         )
     if not (_is_text(schema.field(name).type) or _holds_bytes(schema.field(name).type)):
         raise BadModel(
-            f"{file}: the column {name!r} is of {schema.field(name).type}; want paths ({', '.join(suffixes)}), "
-            "bytes of image files, or both as Hugging Face has them"
+            f"{file}: the column {name!r} must hold paths ({', '.join(suffixes)}), bytes of image "
+            f"files, or both as in Hugging Face's data sets (got {schema.field(name).type})"
         )
     return str(name)
 
@@ -163,7 +166,7 @@ def _holds_bytes(kind: Any) -> bool:
 
 
 def _is_plain(kind: Any) -> bool:
-    """Texts and numbers: what can be a prompt, an id, a seed or a facet."""
+    """Return whether a column's type is text or a number, as for a prompt, an id, a seed or a facet."""
     import pyarrow.types as types
 
     return bool(_is_text(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))

@@ -1,4 +1,4 @@
-"""What t2i-folder offers: the generator `folder:DIR`, for images that exist already."""
+"""The plugin: the generator `folder:DIR`, for existing images."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _check(setup: Setup[FolderOptions]) -> None:
 
 
 def _depends_on(argument: str | None, options: FolderOptions) -> Iterable[Path | str]:
-    """Return what lists the images: another list is another model."""
+    """Return a digest of the list of images; another list is another model."""
     from .layouts import find_layout
 
     return find_layout(Path(argument or ""), options).depends_on()
@@ -58,12 +58,12 @@ def _depends_on(argument: str | None, options: FolderOptions) -> Iterable[Path |
 
 @hookimpl
 def t2i_generators() -> list[GeneratorInfo]:
-    """Offer the generator."""
+    """Return the generator's descriptor."""
     return [
         ExistingImagesInfo(
             name="folder",
-            summary="Images that exist already: a folder with a table, parquet, GenEval's folders, a run of t2i.",
-            argument="DIR: the folder that holds the images and says what they were made from",
+            summary="Existing images: a folder with a table, parquet files, GenEval's folders, or a run of t2i.",
+            argument="DIR: folder with the images and their prompts",
             needs_argument=True,
             options=FolderOptions,
             create=_create,

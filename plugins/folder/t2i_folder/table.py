@@ -1,4 +1,4 @@
-"""Which image of a folder belongs to which prompt and seed."""
+"""The mapping from prompts and seeds to the images of a folder."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Key = tuple[Made, int]
 class Table:
     """The images of a folder.
 
-    source:     the table's file, or the folder whose files were read
-    own:        the prompts whose texts are known here, without repetitions
-    files:      by what each image was made from, and its seed; those of a prompt with an id of its own also by
-                `("both", ID, TEXT)`
-    ambiguous:  texts and seeds of which there are several images, told apart by the prompts' ids alone
-    unlisted:   images beside those of the table that it does not list
-    passed_over: files by which the folder could be taken for something else, where nobody said what it is
+    Attributes:
+        source: File of the table, or the folder.
+        own: Prompts with known texts, without repetitions.
+        files: Images by prompt key and seed; images of a prompt with an id also by `("both", ID, TEXT)`.
+        ambiguous: Texts and seeds with several images, which differ only in the prompts' ids.
+        unlisted: Images next to those of the table that the table does not list.
+        passed_over: Files of other layouts that were ignored, if no option sets the layout.
     """
 
     source: Path
@@ -42,22 +42,22 @@ class Table:
 
     @property
     def seeds(self) -> list[int]:
-        """Every seed that some prompt has an image of, in ascending order."""
+        """All seeds of the images, ascending."""
         return sorted({seed for _, seed in self.files})
 
     @property
     def made(self) -> set[Made]:
-        """What the images were made from."""
+        """The prompt keys of the images."""
         return {made for made, _ in self.files if made[0] != "both"}
 
     def prompts(self) -> tuple[Prompt, ...]:
-        """Return the folder's own prompts. Raises BadPrompts where it knows only ids."""
+        """Return the folder's own prompts. Raises BadPrompts if it has only ids."""
         if not self.own:
-            raise BadPrompts(f"{self.source}: has ids of prompts but no texts; say which prompts with --prompts")
+            raise BadPrompts(f"{self.source}: has ids of prompts but no texts; name the prompts with --prompts")
         return self.own
 
     def find(self, prompt: Prompt, seed: int) -> File | None:
-        """Return a prompt's image: by text and id, by text, or by id where the text is not known here."""
+        """Return a prompt's image: by text and id, by text, or by id if the text is unknown."""
         if (found := self.files.get((("both", prompt.id, prompt.text), seed))) is not None:
             return found
         text = (("text", prompt.text), seed)
@@ -66,7 +66,7 @@ class Table:
         return self.files.get((("id", prompt.id), seed))
 
     def why_missing(self, prompt: Prompt, seed: int) -> str:
-        """Say why a prompt has no image here."""
+        """Return why a prompt has no image."""
         if (("text", prompt.text), seed) in self.ambiguous:
             return (
                 f"{self.source}: has several images of this text under seed {seed}, told apart by their prompts' "
@@ -76,10 +76,11 @@ class Table:
 
 
 def read_table(folder: Path, options: FolderOptions) -> Table:
-    """Read which image belongs to which prompt and seed.
+    """Return the images of a folder by prompt and seed; an unchanged table is not read again.
 
-    A table that has not changed since it was last read is not read again. Raises BadModel, in one line that names
-    file and line, and BadPrompts where a prompt itself is malformed.
+    Raises:
+        BadModel: The folder or its table is not valid; the message names file and line.
+        BadPrompts: A prompt is malformed.
     """
     layout = find_layout(folder, options)
     if layout.kind not in ("table", "parquet"):
@@ -124,7 +125,7 @@ def _of_parquet(file: Path, suffixes: tuple[str, ...]) -> list[FolderEntry]:
 
 
 def _by_seed(entries: Iterable[FolderEntry]) -> tuple[dict[Key, File], frozenset[Key]]:
-    """Key the files. An image without a seed gets the lowest, from 0, that its prompt does not have yet."""
+    """Return the images by key; an image without a seed gets the lowest seed that its prompt does not use."""
     keyed: dict[Key, FolderEntry] = {}
     ambiguous: set[Key] = set()
     for entry in entries:
@@ -142,7 +143,7 @@ def _by_seed(entries: Iterable[FolderEntry]) -> tuple[dict[Key, File], frozenset
 
 
 def _put(entry: FolderEntry, seed: int, keyed: dict[Key, FolderEntry], ambiguous: set[Key]) -> None:
-    """Enter an image. Raises BadModel where its prompt has one under this seed already."""
+    """Add an image. Raises BadModel if its prompt already has one with this seed."""
     key = (entry.made, seed)
     other = keyed.setdefault(key, entry)
     if other is not entry and entry.prompt and entry.id and other.id and other.id != entry.id:
@@ -157,6 +158,6 @@ def _put(entry: FolderEntry, seed: int, keyed: dict[Key, FolderEntry], ambiguous
 
 def _twice(entry: FolderEntry, other: FolderEntry, seed: int) -> BadModel:
     return BadModel(
-        f"{entry.where}: seed: {other.where} has the same prompt under the same seed {seed}; "
-        "give each image of a prompt a seed of its own"
+        f"{entry.where}: seed: {other.where} has the same prompt and the same seed {seed}; "
+        "give each image of a prompt its own seed"
     )

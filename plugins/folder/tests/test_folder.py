@@ -57,7 +57,7 @@ def test_a_csv_table_gives_prompts_seeds_and_images(tmp_path):
     there, gone, never = answers(path, Prompt("x", "a car"), 3, 1, 2)
     assert there.image == tmp_path / "a.png"
     assert gone.missing
-    assert "sub/b.png: named by prompts.csv, but not there" in gone.reason
+    assert "sub/b.png: named by prompts.csv, but missing" in gone.reason
     assert isinstance(never, Failure)
     assert never.missing
     holds = INFO.holds(Setup(str(path), FolderOptions()))
@@ -131,9 +131,9 @@ def test_a_pattern_with_texts_brings_prompts(tmp_path):
     [
         ("file,prompt\n,a car\n", "line 2: file: is missing"),
         ("prompt\na car\n", "line 2: file: is missing"),
-        ("file,prompt,id\na.png,a car,\nb.png,,\n", "line 3: prompt: is missing, and there is no id either"),
-        ("file,prompt,seed\na.png,a car,-1\n", "line 2: seed: want a whole number from 0 on, not '-1'"),
-        ("file,prompt,seed\na.png,a car,x\n", "line 2: seed: want a whole number"),
+        ("file,prompt,id\na.png,a car,\nb.png,,\n", "line 3: prompt: is missing; give a prompt or an id"),
+        ("file,prompt,seed\na.png,a car,-1\n", "line 2: seed: must be a whole number of at least 0 (got '-1')"),
+        ("file,prompt,seed\na.png,a car,x\n", "line 2: seed: must be a whole number"),
         ("file,prompt,seed\na,a car,0\nb,a car,0\n", "line 3: seed: "),
         ("file,prompt\n", "prompts.csv names no image"),
     ],
@@ -156,15 +156,15 @@ def test_what_is_no_folder_or_has_no_table_is_told(tmp_path):
         table(tmp_path / "gone")
     with pytest.raises(
         BadModel,
-        match=r"holds no table of prompts \(prompts\.csv, .*, no 00000/metadata.jsonl, .* and no pattern is given",
+        match=r"holds no table of prompts \(prompts\.csv, .*, no 00000/metadata.jsonl, .* and no pattern is set",
     ):
         table(tmp_path)
-    with pytest.raises(BadModel, match=r"holds no x\.csv, as table=x\.csv wants it"):
+    with pytest.raises(BadModel, match=r"holds no x\.csv, which table=x\.csv needs"):
         table(tmp_path, table="x.csv")
     with pytest.raises(BadModel, match="names no image"):
         table(tmp_path, pattern="{id}.png")
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadModel, match="file: this is no folder"):
+    with pytest.raises(BadModel, match="file: not a folder"):
         table(tmp_path / "file", pattern="{id}.png")
 
 

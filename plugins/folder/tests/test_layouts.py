@@ -133,9 +133,9 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "want one JSON object with a field 'prompt'"),
-        ("[1]", "want one JSON object with a field 'prompt'"),
-        ('{"tag": "x"}', "want one JSON object with a field 'prompt'"),
+        ("{", "must be one JSON object with a field 'prompt'"),
+        ("[1]", "must be one JSON object with a field 'prompt'"),
+        ('{"tag": "x"}', "must be one JSON object with a field 'prompt'"),
         *(
             (json.dumps({"prompt": "x", "include": include}), f"include: not as GenEval writes it: {said}")
             for include, said in (
@@ -150,8 +150,8 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
                 ),
                 ([{"class": "a", "position": ["above"]}], "object 0: want as 'position' one of"),
                 ([{"class": "a", "position": "above"}], "object 0: want as 'position' one of"),
-                ("a", "want a list of objects"),
-                (["a"], "want a list of objects"),
+                ("a", "must be a list of objects"),
+                (["a"], "must be a list of objects"),
                 ([{"class": "a", "color": 3}], "object 0: want a word as 'color', not 3"),
                 ([{"class": "a", "count": 0}], "object 0: want a whole number above 0 as 'count', not 0"),
             )
@@ -170,7 +170,7 @@ def test_bad_metadata_of_geneval_is_told_in_one_line(tmp_path, content, said):
 
 def test_a_sample_of_geneval_whose_name_is_no_number_is_told(tmp_path):
     draw(geneval(tmp_path, DOG) / "00000" / "samples" / "best.png")
-    with pytest.raises(BadModel, match=r"best\.png: want a number as name"):
+    with pytest.raises(BadModel, match=r"best\.png: the name must be a number"):
         table(tmp_path)
 
 
@@ -263,7 +263,7 @@ def test_a_run_of_several_models_asks_which_and_one_of_eval_says_what_to_do(tmp_
     resolver = StaticResolver(TEST_MODEL, TEST_JUDGE, TEST_PROMPTS)
     models = tuple(ModelRequest(TEST_MODEL.name, label) for label in ("a", "b"))
     run_plan(make_plan(Request((), models, prompts=(TEST_PROMPTS.name,), out=tmp_path / "two"), resolver))
-    with pytest.raises(BadModel, match=r"images of 2 models: name folder:.*images/a or folder:.*images/b"):
+    with pytest.raises(BadModel, match=r"images of 2 models; name folder:.*images/a or folder:.*images/b"):
         table(tmp_path / "two")
     assert table(tmp_path / "two" / "images" / "a").own
     (tmp_path / "evaluated").mkdir()
@@ -277,9 +277,9 @@ def test_the_option_says_the_layout_where_several_are_there(tmp_path):
     (tmp_path / "prompts.csv").write_text("file,prompt\na.png,a car\n")
     assert table(tmp_path).layout == "table"
     assert table(tmp_path, layout="geneval").prompts()[0].text == DOG["prompt"]
-    with pytest.raises(BadModel, match=r"holds no \*\.parquet, nor in data/, as layout=parquet wants it"):
+    with pytest.raises(BadModel, match=r"holds no \*\.parquet, nor in data/, which layout=parquet needs"):
         table(tmp_path, layout="parquet")
-    with pytest.raises(BadModel, match=r"holds no t\.csv, as table=t\.csv wants it"):
+    with pytest.raises(BadModel, match=r"holds no t\.csv, which table=t\.csv needs"):
         table(tmp_path, table="t.csv")
 
 
@@ -298,7 +298,7 @@ def test_what_else_a_folder_could_be_taken_for_is_said_unless_the_user_said_it(t
     assert "passed over" not in caplog.text
     model_of(tmp_path)
     others = "metadata.jsonl, 00000/metadata.jsonl, images/mini/metadata.jsonl"
-    assert f"{tmp_path / 'prompts.csv'}: is taken, and {others}, which is there too, is passed over" in caplog.text
+    assert f"{tmp_path / 'prompts.csv'}: t2i reads this and ignores {others}" in caplog.text
 
 
 # formats ----------------------------------------------------------------------------------------------------
@@ -343,9 +343,9 @@ def test_the_digest_is_of_the_files_own_bytes(tmp_path, monkeypatch, mean_reward
         ("../x.png", "leads out of the folder"),
         ("a/../../x.png", "leads out of the folder"),
         ("..\\\\x.png", "leads out of the folder"),
-        ("/etc/x.png", "is absolute; want a path relative to the table"),
+        ("/etc/x.png", "is absolute; use a path relative to the table"),
         ("C:\\\\x.png", "is absolute"),
-        ("x.gif", "is none of .png, .jpg, .jpeg, .webp; convert it"),
+        ("x.gif", "must end in one of .png, .jpg, .jpeg, .webp; convert it"),
         ("x\\u0000.png", "NUL character"),
     ],
 )
@@ -378,7 +378,7 @@ def test_prompts_that_only_one_side_knows_are_said_once(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         model.close()
     (line,) = [r.message for r in caplog.records]
-    assert "has no image of 1 prompts that were asked for (first: 'a photo of a car')" in line
+    assert "has no image of 1 requested prompts (first: 'a photo of a car')" in line
     assert "while 1 of its own were not (first: 'a photo of the car')" in line
 
 

@@ -181,15 +181,21 @@ def test_memory_holds_one_row_group_however_many_there_are(tmp_path):
     [
         ({"prompt": ["a"]}, "has no column 'file', 'file_name', 'image' (columns: prompt)"),
         ({"image": [encoded(1)]}, "has images, but no column 'prompt' or 'text'"),
-        ({"image": [3], "prompt": ["a"]}, "the column 'image' is of int64; want paths"),
-        ({"image": [encoded(1)], "prompt": [["a"]], "seed": [1]}, "the column 'prompt' is of list<"),
+        ({"image": [3], "prompt": ["a"]}, "the column 'image' must hold paths"),
+        (
+            {"image": [encoded(1)], "prompt": [["a"]], "seed": [1]},
+            "the column 'prompt' must hold texts (got list<",
+        ),
         (
             {"image": [encoded(1)] * 2, "prompt": [None, "a"]},
-            "row 1: prompt: is missing, and there is no id either",
+            "row 1: prompt: is missing; give a prompt or an id",
         ),
         ({"image": ["a.png", "/b.png"], "prompt": ["a", "b"]}, "row 2: file: '/b.png' is absolute"),
         ({"image": [encoded(1)] * 2, "prompt": ["a", "a"], "seed": [1, 1]}, "row 2: seed: "),
-        ({"image": [encoded(1)], "prompt": ["a"], "seed": [-1]}, "row 1: seed: want a whole number from 0 on"),
+        (
+            {"image": [encoded(1)], "prompt": ["a"], "seed": [-1]},
+            "row 1: seed: must be a whole number of at least 0",
+        ),
     ],
 )
 def test_a_bad_table_is_told_in_one_line(tmp_path, columns, said):

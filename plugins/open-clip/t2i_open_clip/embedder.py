@@ -1,4 +1,4 @@
-"""The judge: images and texts as vectors of one space."""
+"""The judge: embeds images and texts in one space."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from t2i_open_clip.options import ClipOptions
 from t2i_open_clip.sources import ClipSource
 
 _ON_GPU, _ELSEWHERE = 64, 16
-"""How many images or texts at a time, at first."""
+"""Initial batch size."""
 _PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode")
 _SHOWN = 5
-"""How many texts that were cut are shown."""
+"""Number of truncated texts that warnings show."""
 _CHARACTERS = 60
-"""How much of each."""
+"""Number of characters shown of each."""
 
 _log = logging.getLogger(__name__)
 
 
 class Embedder:
-    """Answers `embed` for an image or a text: what the towers give, float32, not normalised.
+    """Embeds images and texts: the outputs of the towers, float32, not normalised.
 
-    Images are prepared as the model's own config says. A text that is longer than the model reads is cut, with a
-    warning, and its answer says so. The same for any batch up to rounding (1e-5 of the largest value in float32
-    on a CPU).
+    Images are preprocessed according to the model's config. A text that exceeds the model's maximum length is
+    truncated, with a warning, and its embedding records the number of tokens read. Results do not depend on the
+    batch up to rounding (1e-5 of the largest value in float32 on a CPU).
     """
 
     def __init__(self, setup: Setup[ClipOptions]) -> None:
@@ -72,17 +72,17 @@ class Embedder:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a reader of its answers must know; the batch is what was left of it after any halving."""
+        """Settings for the manifest; the batch size is the current one, after any halving."""
         return {**self._fixed, "batch_size": self._batches.size}
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Embedding | Failure]]:
-        """Embed the image or the text of each query, in order."""
+        """Yield each query with the embedding of its image or text, in order."""
         return self._batches.map(self._answers, queries)
 
     def close(self) -> None:
-        """Let go of the network."""
+        """Release the network."""
         del self._network
 
     def _answers(self, queries: list[Query]) -> list[Embedding | Failure]:
@@ -116,11 +116,11 @@ class Embedder:
         with torch.inference_mode():
             found = self._network.encode_text(tokens.to(self._device), normalize=False)
         vectors = found.float().cpu().numpy()
-        # after the work: of a batch that is halved nothing is said twice
+        # last, so that a repeated batch warns only once
         return [Embedding(vector, self._cut_to(text)) for text, vector in zip(texts, vectors, strict=True)]
 
     def _cut_to(self, text: str) -> int | None:
-        """Return how many tokens of a text are read, where it has more."""
+        """Return the number of tokens read if the text is truncated; otherwise None."""
         length, reads = token_count(self._tokenizer, text), int(self._tokenizer.context_length)
         if length is None or length <= reads:
             return None
@@ -133,7 +133,7 @@ class Embedder:
 
 
 def token_count(tokenizer: Any, text: str) -> int | None:
-    """Return how many tokens a text has, begin and end included; None where the tokenizer does not say."""
+    """Return the number of tokens of a text, with start and end; None if the tokenizer does not report it."""
     if isinstance(tokenizer, SimpleTokenizer):
         return len(tokenizer.encode(text)) + 2
     if isinstance(tokenizer, HFTokenizer):
@@ -142,7 +142,7 @@ def token_count(tokenizer: Any, text: str) -> int | None:
 
 
 def load(source: ClipSource, file: Path, setup: Setup[ClipOptions]) -> Any:
-    """Build the model and load its weights: safetensors, or a pickle of nothing but weights. Raises BadModel."""
+    """Build the model and load its weights: safetensors, or a pickle of weights only. Raises BadModel."""
     options = setup.options
     precision = _PRECISIONS[options.dtype]
     name = sources.place(source, options, setup.offline)
@@ -156,11 +156,11 @@ def load(source: ClipSource, file: Path, setup: Setup[ClipOptions]) -> Any:
         kwargs["pretrained"] = str(file)
         kwargs["force_preprocess_cfg"] = {k: source.tag[k] for k in _PREPROCESSING if k in source.tag}
     try:
-        with hub_files.network(allowed=False):  # all that it asks for is here by now
+        with hub_files.network(allowed=False):  # all its files are on this machine now
             return open_clip.create_model(
                 name, precision=precision, require_pretrained=True, device=torch.get_default_device(), **kwargs
             )
-    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+    except Exception as error:  # of many types: not an archive, more than weights, tensors of another model
         raise BadModel(f"{source.spec}: cannot be loaded from {file} ({explain_load_error(error)})") from error
 
 

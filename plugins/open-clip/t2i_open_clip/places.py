@@ -1,4 +1,4 @@
-"""What an argument names on this machine. Imports nothing heavy, for fingerprints are made of it."""
+"""Local files that an argument names. Imports no heavy library, because fingerprints need it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORIES = {
     "ViT-L-14-quickgelu/openai": "timm/vit_large_patch14_clip_224.openai",
     "ViT-H-14/laion2b_s32b_b79k": "laion/CLIP-ViT-H-14-laion2B-s32B-b79K",
 }
-"""Where open_clip has the presets' weights from; that it need not be imported for a plan."""
+"""Repositories of the presets' weights, so that a plan need not import open_clip."""
 _OF_FOLDER = (
     "open_clip_model.safetensors",
     "open_clip_pytorch_model.safetensors",
@@ -29,11 +29,11 @@ _OF_FOLDER = (
     "pytorch_model.pth",
     "model.pth",
 )
-"""What open_clip looks for in a folder, in its order."""
+"""Files that open_clip looks for in a folder, in its order."""
 
 
 def folder(argument: str) -> Path | None:
-    """Return the folder that an argument names, if it is one. Raises BadModel for a path without one."""
+    """Return the folder that an argument names, or None. Raises BadModel for a path without a model."""
     path = Path(argument.removeprefix("local-dir:")).expanduser()
     if (path / CONFIG).is_file():
         return path
@@ -43,7 +43,7 @@ def folder(argument: str) -> Path | None:
 
 
 def file_of(folder: Path, argument: str) -> Path:
-    """Return a folder's weights. Raises BadModel where it has none."""
+    """Return the weights file of a folder. Raises BadModel if it has none."""
     for name in _OF_FOLDER:
         if (folder / name).is_file():
             return folder / name
@@ -51,9 +51,9 @@ def file_of(folder: Path, argument: str) -> Path:
 
 
 def own_file(argument: str) -> Path | None:
-    """Return the file of MODEL/FILE, if it is there.
+    """Return the file of MODEL/FILE, or None if it does not exist.
 
-    A bare word without a suffix is a name of published weights, whatever lies in the working folder.
+    A name without a suffix always means published weights, even if such a file exists in the working directory.
     """
     _, _, pretrained = argument.partition("/")
     path = Path(pretrained).expanduser()
@@ -62,7 +62,7 @@ def own_file(argument: str) -> Path | None:
 
 
 def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
-    """Return what the results depend on: files on this machine, or the name and commit of what is elsewhere."""
+    """Return what the results depend on: local files, or the name and commit of a repository."""
     if argument.startswith(HUB):
         return [f"{argument}@{options.revision}"]
     if found := folder(argument):
@@ -71,9 +71,12 @@ def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
 
 
 def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
-    """Return the options with the commit in place of a revision that may move.
+    """Return the options with the commit of the revision.
 
-    Raises UnknownName, BadModel, and BadOption for a revision of files on this machine.
+    Raises:
+        UnknownName: The model is not known.
+        BadModel: The commit cannot be determined.
+        BadOption: A revision is given for local files.
     """
     if not (repository := _repository(argument)):
         if own := folder(argument) or own_file(argument):
@@ -84,7 +87,7 @@ def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
 
 
 def _repository(argument: str) -> str:
-    """The repository of an argument, or nothing for files on this machine and weights that are elsewhere."""
+    """Return the repository of an argument; None for local files and for weights outside the hub."""
     if argument.startswith(HUB):
         return argument.removeprefix(HUB)
     if argument in REPOSITORIES:

@@ -1,4 +1,4 @@
-"""What this plugin offers. Imports nothing heavy: open_clip, torch and numpy wait for the factories."""
+"""The plugin: embedders of open_clip. Only the factories import open_clip, torch and numpy."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LAION = "Schuhmann et al.: LAION-5B. NeurIPS 2022; Cherti et al.: Reproducible 
 _PRESETS = {
     "clip-vit-b32": (
         "ViT-B-32-quickgelu/openai",
-        "OpenAI's CLIP ViT-B/32: of CLIPScore, of DALL-Eval's biases and R-precision, of the taxonomy paper.",
+        "OpenAI's CLIP ViT-B/32, used by CLIPScore, DALL-Eval (bias, R-precision) and the taxonomy paper.",
         _OPENAI,
         1.5,
     ),
     "clip-vit-b16": (
         "ViT-B-16-quickgelu/openai",
-        "OpenAI's CLIP ViT-B/16: of the hypernymy paper's CLIPScore.",
+        "OpenAI's CLIP ViT-B/16, used for CLIPScore in the hypernymy paper.",
         _OPENAI,
         2.0,
     ),
@@ -36,11 +36,11 @@ _PRESETS = {
 
 @hookimpl
 def t2i_judges() -> Iterable[JudgeInfo | Preset]:
-    """Offer any model of open_clip, and the CLIPs that papers use."""
+    """Return the embedder, and presets for the CLIP models of papers."""
     return [
         JudgeInfo(
             name="open-clip",
-            summary="Any CLIP of open_clip: images and texts as vectors of one space.",
+            summary="Embeds images and texts with any CLIP of open_clip.",
             argument="MODEL/PRETRAINED of open_clip (ViT-B-32/openai), MODEL/FILE, hf-hub:ORG/REPOSITORY, or a "
             "folder with open_clip_config.json",
             needs_argument=True,
@@ -60,7 +60,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                     citation=citation,
                     licence="MIT",
                     memory_gb=memory,
-                    notes="Texts are cut after 77 tokens, with a warning.",
+                    notes="Truncates texts after 77 tokens, with a warning.",
                 ),
             )
             for name, (argument, summary, citation, memory) in _PRESETS.items()

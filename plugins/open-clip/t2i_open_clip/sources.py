@@ -1,4 +1,4 @@
-"""Where a CLIP comes from: open_clip's own list, a repository on the hub, or files on this machine."""
+"""Sources of CLIP models: open_clip's list, repositories on the hub, and local files."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from t2i_open_clip.options import ClipOptions
 _WEIGHTS = ("open_clip_model.safetensors",)
 _PICKLES = ("open_clip_pytorch_model.bin",)
 _FAILS = (OSError, ValueError, KeyError, RuntimeError)
-"""What transformers and the hub's client raise where files are missing, broken, or of another kind."""
+"""Errors of transformers and the hub's client for missing, broken or unsuitable files."""
 
 
 @dataclass(frozen=True)
 class ClipSource:
-    """One CLIP.
+    """One CLIP model.
 
-    argument:   as the user named it
-    model:      open_clip's name of the architecture; of a folder or repository, its config names it
-    tag:        what open_clip says of published weights: repository, preprocessing, activations
-    file:       weights on this machine, of MODEL/FILE
-    folder:     with config and weights
-    repository: on the hub, with config and weights
+    Attributes:
+        argument: Argument of the user.
+        model: open_clip's name of the architecture; the config names it for a folder or repository.
+        tag: open_clip's data on published weights: repository, preprocessing, activations.
+        file: Local weights of MODEL/FILE.
+        folder: Folder with config and weights.
+        repository: Repository on the hub with config and weights.
     """
 
     argument: str
@@ -45,12 +46,12 @@ class ClipSource:
 
     @property
     def spec(self) -> str:
-        """The name under which a user asks for it."""
+        """The component as the user names it."""
         return f"open-clip:{self.argument}"
 
     @property
     def repository_and_name(self) -> tuple[str, str]:
-        """The repository on the hub, empty where there is none, and the weights' own name, where they have one."""
+        """The repository on the hub and the name of the weights; empty texts if there are none."""
         if self.repository:
             return self.repository, ""
         repository, _, name = self.tag.get("hf_hub", "").rpartition("/")
@@ -58,12 +59,12 @@ class ClipSource:
 
 
 def find(argument: str) -> ClipSource:
-    """Return what an argument names. Raises UnknownName or BadModel."""
+    """Return the source that an argument names. Raises UnknownName or BadModel."""
     if argument.startswith(places.HUB):
         return ClipSource(argument, repository=argument.removeprefix(places.HUB))
     if folder := places.folder(argument):
         found = ClipSource(argument, folder=folder)
-        _text_config(found, f"local-dir:{folder}")  # one that cannot be read is told here
+        _text_config(found, f"local-dir:{folder}")  # raises if it cannot be read
         return found
     model, _, pretrained = argument.partition("/")
     if model not in open_clip.list_models():
@@ -79,7 +80,7 @@ def find(argument: str) -> ClipSource:
 
 
 def fetch(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
-    """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
+    """Return the file of weights; download it if it is missing and may be downloaded. Raises BadModel."""
     found = source.file
     if source.folder:
         found = places.file_of(source.folder, source.argument)
@@ -98,14 +99,14 @@ def _from_hub(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
             f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}"
             f": fetch them yourself and take open-clip:{source.model}/FILE"
         )
-    if name:  # weights under another name than open_clip's, safe ones beside them
+    if name:  # weights under another name than open_clip's, with safetensors next to them
         safe = f"{Path(name).stem}.safetensors"
         wanted = (safe, name) if options.sha256 else (safe,)
     return hub_files.fetch_from_hub(repository, wanted, options.revision, offline, source.spec)
 
 
 def place(source: ClipSource, options: ClipOptions, offline: bool) -> str:
-    """Return the name by which open_clip finds architecture and tokenizer."""
+    """Return open_clip's name for the architecture and tokenizer."""
     if source.repository:
         config = hub_files.fetch_from_hub(
             source.repository, (places.CONFIG,), options.revision, offline, source.spec
@@ -115,7 +116,7 @@ def place(source: ClipSource, options: ClipOptions, offline: bool) -> str:
 
 
 def tokenizer(source: ClipSource, options: ClipOptions, offline: bool) -> Any:
-    """Return the tokenizer. Raises BadModel where it wants files that cannot be had."""
+    """Return the tokenizer. Raises BadModel if its files cannot be downloaded."""
     name = place(source, options, offline)
     in_repository = bool(source.repository and _text_config(source, name).get("hf_tokenizer_name"))
 
@@ -133,7 +134,7 @@ def tokenizer(source: ClipSource, options: ClipOptions, offline: bool) -> Any:
 
 
 def text_config(source: ClipSource, options: ClipOptions, offline: bool) -> None:
-    """Fetch the config of a text tower that is transformers' own, as multilingual CLIPs have. Raises BadModel."""
+    """Download the config of a text tower of transformers, as in multilingual CLIPs. Raises BadModel."""
     if tower := _text_config(source, place(source, options, offline)).get("hf_model_name"):
         from transformers import AutoConfig
 
@@ -155,9 +156,9 @@ def _text_config(source: ClipSource, name: str) -> Mapping[str, Any]:
 def _here_or_fetched(
     source: ClipSource, what: str, offline: bool, made: Callable[[], Any], of_hub: bool = True
 ) -> Any:
-    """Return what a library makes of files that it finds itself: those that are here, else those of the hub.
+    """Return what a library loads from files that it finds itself, local ones first, else those of the hub.
 
-    of_hub: whether the hub has them at all
+    `of_hub` tells whether the hub has the files at all.
     """
     try:
         with hub_files.network(allowed=False):

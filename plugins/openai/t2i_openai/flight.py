@@ -1,4 +1,4 @@
-"""Several requests in flight at a time, taken lazily and answered in any order."""
+"""Concurrent requests: taken lazily, answered in any order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ItemT = TypeVar("ItemT")
 AnswerT = TypeVar("AnswerT")
 
 _LONGEST_END = 5.0
-"""Seconds that are waited for connections to close; the thread ends with the process in any case."""
+"""Seconds to wait for connections to close; the thread ends with the process in any case."""
 
 
 def in_flight(
@@ -23,11 +23,11 @@ def in_flight(
     at_once: int,
     at_end: Callable[[], Awaitable[None]],
 ) -> Iterator[tuple[ItemT, AnswerT]]:
-    """Yield each item with its answer as soon as it is there; no more than `at_once` are taken and not answered.
+    """Yield each item with its answer as soon as it arrives; at most `at_once` items are unanswered at a time.
 
-    Items are taken, and answers yielded, in the caller's thread; the work is done by an event loop in another, so
-    that it goes on whatever the caller does meanwhile. What work raises is raised. When the iteration ends, by
-    whatever cause (Ctrl-C), what is under way is cancelled, and `at_end` is awaited.
+    Items are taken, and answers yielded, in the caller's thread. An event loop in another thread does the work, so
+    that it continues while the caller is busy. Exceptions of the work are raised. When the iteration ends for any
+    reason (also Ctrl-C), running work is cancelled and `at_end` is awaited.
     """
     line = _Line(at_end)
     source = iter(items)
@@ -47,7 +47,7 @@ def in_flight(
 
 
 class _Line:
-    """An event loop in a thread of its own, and what came out of it."""
+    """An event loop in its own thread, with a queue of its results."""
 
     def __init__(self, at_end: Callable[[], Awaitable[None]]) -> None:
         self.done: SimpleQueue[tuple[Any, Future[Any]]] = SimpleQueue()
@@ -58,7 +58,7 @@ class _Line:
         self._thread.start()
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # cancels what is under way when it ends
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:  # cancels running work when it ends
             runner.run(self._serve())
 
     async def _serve(self) -> None:
@@ -72,11 +72,11 @@ class _Line:
             await self._at_end()
 
     def submit(self, item: Any, work: Coroutine[Any, Any, Any]) -> None:
-        """Begin a piece of work."""
+        """Start a piece of work."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         future.add_done_callback(lambda done: self.done.put((item, done)))
 
     def end(self) -> None:
-        """Cancel what is under way and let go of the thread."""
+        """Cancel running work and end the thread."""
         self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join(_LONGEST_END)

@@ -1,4 +1,4 @@
-"""The generator: one request to the images endpoint for each image."""
+"""The generator: sends one request to the images endpoint per image."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .server import Failed, Server, is_here
 
 
 class ImageServer:
-    """Images of one model behind a server."""
+    """Generates images with one model of a server."""
 
     def __init__(self, setup: Setup[ImageOptions]) -> None:
         self.options = setup.options
@@ -32,11 +32,11 @@ class ImageServer:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the manifest says of the model."""
+        """Settings for the manifest."""
         return self.server.settings
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
-        """Yield each request with its image as soon as it is there."""
+        """Yield each request with its image as soon as it arrives."""
         return in_flight(requests, self._draw, self.server.at_once, self._disconnect)
 
     async def _draw(self, request: ImageRequest) -> Generated | Failure:
@@ -69,14 +69,14 @@ class ImageServer:
         return read(ImagesReply, answer.content)
 
     async def _file(self, image: ImageData) -> bytes:
-        """The image's file, from the answer itself or from where the answer says that it lies."""
+        """Return the bytes of the image file, from the answer or from the address in the answer."""
         if image.b64_json:
             try:
                 return base64.b64decode(image.b64_json, validate=True)
             except binascii.Error as error:
                 raise UnusableReply(f"the server's image is not base64: {error}") from error
         if not image.url:
-            raise UnusableReply("the answer holds neither an image nor an address of one")
+            raise UnusableReply("the answer holds neither an image nor the address of an image")
         address = image.url
         host = web_address(address).host
         if self.server.offline and not is_here(address):

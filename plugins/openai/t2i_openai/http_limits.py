@@ -1,4 +1,4 @@
-"""Limits on what a server can make the client do: answers of a bounded size, no redirect to another server."""
+"""Limits for answers of a server: their size, and no redirect to another server."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from t2i_core.api.errors import BadModel
 from .replies import Unreadable, UnusableReply
 
 ACCEPTED = {"Accept-Encoding": "gzip"}
-"""The only compression that is asked for and undone: its output can be taken in small pieces."""
+"""The only accepted compression, because its output can be read in small pieces."""
 
 _PIECE = 1 << 18
-"""Bytes that are decompressed at a time: a kilobyte of gzip may hold a megabyte."""
+"""Bytes to decompress at a time; a kilobyte of gzip may hold a megabyte."""
 
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _PORTS = {"http": 80, "https": 443}
@@ -23,15 +23,15 @@ Origin = tuple[str, str, int]
 
 
 def origin(url: httpx2.URL) -> Origin:
-    """Return scheme, host and port; the names of this machine are one host."""
+    """Return scheme, host and port of a URL; all names of this machine count as one host."""
     host = url.raw_host.decode("ascii").lower().rstrip(".")
     return url.scheme, "localhost" if host in _LOOPBACK_NAMES else host, url.port or _PORTS.get(url.scheme, 0)
 
 
 def refuse_other_servers(base_url: str) -> Callable[[httpx2.Request], Awaitable[None]]:
-    """Return a request hook that lets no request, redirected ones included, leave the server of an address.
+    """Return a request hook that raises BadModel for every request, also a redirected one, to another server.
 
-    The same host may redirect from http to https, both on their usual ports. The hook raises BadModel.
+    The same host may redirect from http to https, both on their usual ports.
     """
     scheme, host, port = origin(httpx2.URL(base_url))
     allowed = {(scheme, host, port)}
@@ -41,17 +41,17 @@ def refuse_other_servers(base_url: str) -> Callable[[httpx2.Request], Awaitable[
     async def check(request: httpx2.Request) -> None:
         if origin(request.url) not in allowed:
             raise BadModel(
-                f"{base_url} redirects to another server, {address_of(request.url)}: prompts and key are not sent "
-                "there; if you trust it, give its address as base_url"
+                f"{base_url} redirects to another server, {address_of(request.url)}, and t2i sends no prompts or "
+                "keys there; if you trust it, set base_url to its address"
             )
 
     return check
 
 
 def limit_size(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a response hook that ends an answer that is longer, decompressed, with UnusableReply.
+    """Return a response hook that raises UnusableReply for an answer that exceeds a size after decompression.
 
-    The answer is decompressed and counted piece by piece, so memory holds no more than the limit.
+    The hook decompresses and counts the answer piece by piece, so that memory holds no more than the limit.
     """
 
     async def limit(response: httpx2.Response) -> None:
@@ -68,12 +68,12 @@ def limit_size(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
 
 
 def address_of(url: httpx2.URL) -> str:
-    """Return the server's address alone: path and query may hold a signature, the beginning a password."""
+    """Return scheme, host and port of a URL, without user, path and query, which may hold secrets."""
     return f"{url.scheme}://{url.raw_host.decode('ascii')}{f':{url.port}' if url.port else ''}"
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """The bytes of an answer, decompressed, up to a limit."""
+    """The decompressed bytes of an answer, up to a limit."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, compressed: bool, most_bytes: int) -> None:
         self._stream = stream

@@ -1,9 +1,9 @@
-"""Images that a server gives as addresses: fetched only from hosts that the user's options allow.
+"""Download of images that a server returns as addresses, only from hosts that the user's options allow.
 
-A server that answers with an address makes this machine send a request, perhaps into the user's own network. So
-the host must be the server's own or one that the option `image_hosts` names, and it must be public. The connection
-goes to the IP address that was checked, so a name that resolves to another one a moment later (DNS rebinding) does
-not help an attacker. Redirects are checked hop by hop. Neither key nor cookies are sent.
+A server that returns an address makes this machine send a request, perhaps into the user's own network. Therefore
+the host must be the server itself or listed in the option `image_hosts`, and it must be public. The connection
+uses the IP address that was checked, so that DNS rebinding does not help an attacker. Each redirect is checked.
+Neither keys nor cookies are sent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _USUAL_PORTS = (80, 443)
 
 
 class ImageFetcher:
-    """Fetches images of one server.
+    """Downloads images for one server.
 
     Args:
-        base_url: The server's own address.
-        hosts: Other hosts that images may lie on, as in the option `image_hosts`.
-        most_bytes: Largest file.
+        base_url: Address of the server.
+        hosts: Other allowed hosts, as in the option `image_hosts`.
+        most_bytes: Largest allowed file in bytes.
     """
 
     def __init__(self, base_url: str, hosts: tuple[str, ...], most_bytes: int) -> None:
@@ -44,9 +44,9 @@ class ImageFetcher:
         """Return the file at an address.
 
         Raises:
-            BadModel: It lies on a host that is not allowed.
-            UnusableReply: It is no web address, lies in a private network, is too large or is redirected too
-                often.
+            BadModel: The host is not allowed.
+            UnusableReply: The address is not a web address or in a private network, the file is too large, or
+                there are too many redirects.
             openai.APIStatusError, openai.APIConnectionError: As for any request.
         """
         url = web_address(address)
@@ -67,20 +67,20 @@ class ImageFetcher:
             self._client = None
 
     def _refuse_host(self, url: httpx2.URL) -> None:
-        """Raise BadModel where the options do not allow an image's host."""
+        """Raise BadModel if the options do not allow an image's host."""
         _, host, port = origin(url)
         if host == self._own[1] and port in (self._own[2], *_USUAL_PORTS):
             return
         if any(_matches(allowed, host, port) for allowed in self._hosts):
             return
         raise BadModel(
-            f"{self._base_url} keeps its images on another host, {address_of(url)}, from which none is fetched: "
-            "ask for images in the answer itself (response_format=b64_json), or add the host to the option "
+            f"{self._base_url} keeps its images on another host, {address_of(url)}, which is not allowed; request "
+            "images in the answer itself (response_format=b64_json), or add the host to the option "
             "image_hosts"
         )
 
     async def _get(self, url: httpx2.URL) -> httpx2.Response:
-        """Ask for a file at a checked IP address; the server's own needs no check, because the user named it."""
+        """Request a file at a checked IP address; the server itself needs no check, because the user named it."""
         if origin(url) == self._own:
             return await self._send(url, url)
         host = url.raw_host.decode("ascii")
@@ -94,11 +94,11 @@ class ImageFetcher:
         raise AssertionError("a name has an address")
 
     async def _send(self, target: httpx2.URL, url: httpx2.URL) -> httpx2.Response:
-        """Connect to `target` and ask there for `url`, whose host the certificate must be of."""
+        """Connect to `target` and request `url`; the certificate must be for the host of `url`."""
         if self._client is None:
             self._client = httpx2.AsyncClient(
                 headers=ACCEPTED,
-                timeout=None,  # the caller has one for all
+                timeout=None,  # the caller has one time limit for everything
                 follow_redirects=False,
                 event_hooks={"response": [limit_size(self._most_bytes)]},
             )
@@ -113,18 +113,18 @@ class ImageFetcher:
 
 
 def web_address(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """Return an address as the client will read it. Raises UnusableReply where it is none of the web."""
+    """Return an address as the client parses it. Raises UnusableReply if it is not a web address."""
     try:
         url = base.join(text) if base is not None else httpx2.URL(text)
         if url.scheme in ("http", "https") and url.host and url.port != 0 and text.isprintable():
             return url.copy_with(username=None, password=None)
     except (httpx2.InvalidURL, ValueError):
         pass
-    raise UnusableReply("the address of the image is none of the web")
+    raise UnusableReply("the address of the image is not a web address")
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address belongs to one machine on the public internet."""
+    """Return whether an IP address belongs to a single machine on the public internet."""
     ip = ip_address(address.partition("%")[0])
     if isinstance(ip, IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour
@@ -139,7 +139,7 @@ def is_public(address: str) -> bool:
 
 
 def _matches(allowed: str, host: str, port: int) -> bool:
-    """Whether an entry of `image_hosts` means a host: `HOST`, `*.DOMAIN`, either with `:PORT`."""
+    """Return whether an entry of `image_hosts` matches a host: `HOST`, `*.DOMAIN`, either with `:PORT`."""
     name, _, its_port = allowed.lower().partition(":")
     if port not in ((int(its_port),) if its_port else _USUAL_PORTS):
         return False
@@ -147,7 +147,7 @@ def _matches(allowed: str, host: str, port: int) -> bool:
 
 
 async def _public_addresses(host: str, url: httpx2.URL) -> list[str]:
-    """Return the addresses of a host. Raises UnusableReply where one of them is not public."""
+    """Return the IP addresses of a host. Raises UnusableReply if one of them is not public."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
     except OSError as error:
@@ -155,7 +155,7 @@ async def _public_addresses(host: str, url: httpx2.URL) -> list[str]:
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(map(is_public, addresses)):
         raise UnusableReply(
-            f"the image lies on {host}, an address of this machine or of a private network: nothing is fetched "
-            "from there; ask for images in the answer itself (response_format=b64_json)"
+            f"the image is at {host}, an address of this machine or of a private network, which is never allowed; "
+            "request images in the answer itself (response_format=b64_json)"
         )
     return addresses

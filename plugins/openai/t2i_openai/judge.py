@@ -1,4 +1,4 @@
-"""The judge: a vision-language model is shown two images and says which is better."""
+"""The judge: asks a vision-language model which of two images is better."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
 
 _CUT = ("length", "model_length", "max_tokens")
-"""How servers say that an answer was cut off: OpenAI's word, Mistral's for a full context, Anthropic's."""
+"""Finish reasons of truncated answers: OpenAI's, Mistral's for a full context, Anthropic's."""
 
 
 class PairJudge:
-    """Preferences of one model behind a server."""
+    """Compares images with one model of a server."""
 
     def __init__(self, setup: Setup[JudgeOptions]) -> None:
         self.options = setup.options
@@ -33,13 +33,13 @@ class PairJudge:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the manifest says of the judge."""
+        """Settings for the manifest."""
         return self.server.settings
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Preference | Failure]]:
-        """Yield each query with the model's preference as soon as it is there."""
+        """Yield each query with the model's preference as soon as it arrives."""
         return in_flight(queries, self._compare, self.server.at_once, self.server.disconnect)
 
     async def _compare(self, query: Query) -> Preference | Failure:
@@ -52,8 +52,8 @@ class PairJudge:
         except (Failed, UnusableReply) as error:
             return Failure(str(error))
         self.server.used(reply)
-        if reply.choices[0].finish_reason == "error":  # as gateways say of a model behind them
-            return Failure("the answer broke off: the server says that its model ended in an error")
+        if reply.choices[0].finish_reason == "error":  # from gateways, about the model behind them
+            return Failure("the answer is incomplete: the server reports an error of its model")
         found = _preference(reply.choices[0])
         if found.verdict == "refused":
             self.server.refused()
@@ -81,7 +81,7 @@ class PairJudge:
 
 
 def _preference(choice: Choice) -> Preference:
-    """What an answer says, with its words."""
+    """Return the preference in an answer, with the answer's text."""
     message = choice.message
     words = "\n\n".join(text for text in (message.thoughts, message.text) if text)
     if message.refusal or choice.finish_reason == "content_filter":
@@ -90,7 +90,7 @@ def _preference(choice: Choice) -> Preference:
 
 
 def _data_url(image: Image) -> str:
-    """The image's pixels as PNG: what the file holds beside them is nobody's business, whatever its format."""
+    """Return the image's pixels as a PNG data URL, without the metadata of the original file."""
     file = io.BytesIO()
     image.pil().save(file, "PNG")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

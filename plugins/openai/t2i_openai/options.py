@@ -11,74 +11,76 @@ from t2i_torch_support.pair_questions import TEMPLATE, check_template
 OPENAI = "https://api.openai.com/v1"
 
 DALLE_HOST = "oaidalleapiprodscus.blob.core.windows.net"
-"""Where OpenAI keeps the images of DALL-E, which it gives by address."""
+"""Hosts of DALL-E's images, which OpenAI returns as addresses."""
 
 HostName = Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(:[0-9]{1,5})?$")]
 
 
 class ServerOptions(Options):
-    """Which server is asked, and how it is treated."""
+    """Options of the server and of requests to it."""
 
     base_url: Annotated[str, AfterValidator(lambda url: url.rstrip("/"))] = Field(
-        OPENAI, description="Where the server's API begins; mostly ends in /v1."
+        OPENAI, description="Base address of the server's API; usually ends in /v1."
     )
     extra_body: dict[str, Any] = Field(
         {},
-        description="Further fields of every request, for what this server takes beyond OpenAI's (steps, top_k).",
+        description="Further fields of every request that the server supports (steps, top_k).",
     )
     api_key_env: Annotated[str, ExecutionOption()] = Field(
         "OPENAI_API_KEY",
-        description="Environment variable that holds the key; servers other than OpenAI's may do without.",
+        description="Environment variable that holds the key; servers other than OpenAI's may need none.",
     )
     concurrency: Annotated[int, ExecutionOption()] = Field(
-        8, ge=1, description="Requests in flight at a time; --batch-size stands in its place."
+        8, ge=1, description="Number of concurrent requests; --batch-size overrides it."
     )
     requests_per_minute: Annotated[float | None, ExecutionOption()] = Field(
-        None, gt=0, description="Send no more than this, second tries included, evenly spaced."
+        None, gt=0, description="Maximum number of requests per minute, including retries, evenly spaced."
     )
     timeout: Annotated[float, ExecutionOption()] = Field(
-        180, gt=0, description="Seconds for one request, from sending it to the last byte of the answer."
+        180, gt=0, description="Time limit in seconds from sending a request to the last byte of its answer."
     )
     retries: Annotated[int, ExecutionOption()] = Field(
-        5, ge=0, description="How often a request is tried again after 429, 5xx, a cut connection or no answer."
+        5, ge=0, description="Number of retries after 429, 5xx, a broken connection or no answer."
     )
     backoff: Annotated[float, ExecutionOption()] = Field(
         1,
         gt=0,
-        description="After try n a random time is waited, of at most this many seconds x 2^(n - 1), on top of "
-        "what the server asks for.",
+        description="After try n, t2i waits a random time of at most this many seconds x 2^(n - 1), in addition "
+        "to the time that the server requests.",
     )
     longest_wait: Annotated[float, ExecutionOption()] = Field(
-        120, gt=0, description="Most seconds between tries; a request that is asked to wait longer fails."
+        120,
+        gt=0,
+        description="Maximum wait in seconds between tries; if the server requests more, the request fails.",
     )
     max_answer_mb: Annotated[float, ExecutionOption()] = Field(
-        64, gt=0, description="Largest answer in MB, decompressed; a longer one is cut off and has failed."
+        64, gt=0, description="Maximum size of an answer in MB after decompression; a larger one is a failure."
     )
     price_in: Annotated[float, ExecutionOption()] = Field(
-        0, ge=0, description="Price of a million tokens in, for the cost in the manifest."
+        0, ge=0, description="Price of a million input tokens, for the cost in the manifest."
     )
     price_out: Annotated[float, ExecutionOption()] = Field(
-        0, ge=0, description="Price of a million tokens out, for the cost in the manifest."
+        0, ge=0, description="Price of a million output tokens, for the cost in the manifest."
     )
 
 
 class ImageOptions(ServerOptions):
-    """How images are asked for."""
+    """Options of image requests."""
 
-    size: str | None = Field(None, description="Size as the server writes it (1024x1024); none: its default.")
-    quality: str | None = Field(None, description="Quality as the server calls it; none: its default.")
+    size: str | None = Field(None, description="Size as the server writes it (1024x1024). Default: the server's.")
+    quality: str | None = Field(None, description="Quality as the server names it. Default: the server's.")
     response_format: Literal["b64_json", "url"] | None = Field(
-        None, description="How images come; none: the server's default. Either is understood."
+        None, description="Form of the images in answers; both work. Default: the server's."
     )
     send_seed: bool = Field(
         False,
-        description="Send the seed, to servers that take one (OpenAI's does not). Else a seed is the number of a "
-        "sample and no more.",
+        description="Send the seed, if the server supports it (OpenAI's does not). Otherwise a seed only numbers "
+        "the samples.",
     )
     image_hosts: Annotated[tuple[HostName, ...], ExecutionOption()] = Field(
         (DALLE_HOST,),
-        description="Hosts, beside the server's own, from which images are fetched that the server gives by "
-        "address: HOST, *.DOMAIN, HOST:PORT. Never private addresses.",
+        description="Further hosts from which t2i downloads images that the server returns as addresses: HOST, "
+        "*.DOMAIN, HOST:PORT. Private addresses are never allowed.",
     )
     price_per_image: Annotated[float, ExecutionOption()] = Field(
         0, ge=0, description="Price of an image, for the cost in the manifest."
@@ -86,7 +88,7 @@ class ImageOptions(ServerOptions):
 
 
 class JudgeOptions(ServerOptions):
-    """How a model is asked which of two images is better."""
+    """Options of the judge."""
 
     template: Annotated[str, AfterValidator(check_template)] = Field(
         TEMPLATE,
@@ -94,12 +96,16 @@ class JudgeOptions(ServerOptions):
         "for [[A]], [[B]], [[C]] (tie) or [[D]] (both bad).",
     )
     with_definitions: bool = Field(
-        True, description="Show the definitions that a question comes with, if it does."
+        True, description="Show the definitions that come with a question, if there are any."
     )
-    detail: Literal["high", "low", "auto"] = Field("high", description="In how much detail the model sees images.")
-    temperature: float | None = Field(None, ge=0, le=2, description="None: the server's default.")
-    max_tokens: int = Field(1024, ge=1, description="Most tokens of an answer; reasoning models need more.")
+    detail: Literal["high", "low", "auto"] = Field(
+        "high", description="Level of detail at which the model reads images."
+    )
+    temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature. Default: the server's.")
+    max_tokens: int = Field(
+        1024, ge=1, description="Maximum number of tokens of an answer; reasoning models need more."
+    )
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
-        "max_tokens", description="What the server calls that; OpenAI's reasoning models take the second."
+        "max_tokens", description="The server's name for max_tokens; OpenAI's reasoning models use the second."
     )
-    seed: int | None = Field(None, description="Seed to send, plus the number of the repeat; none: no seed.")
+    seed: int | None = Field(None, description="Seed to send, plus the number of the repeat. Default: no seed.")

@@ -1,4 +1,4 @@
-"""What t2i-openai offers: generator and judge `openai:MODEL`, behind any server that speaks OpenAI's API."""
+"""The plugin: the generator and the judge `openai:MODEL`, for any server with OpenAI's API."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from .generator import ImageServer
     from .judge import PairJudge
 
-_ARGUMENT = "MODEL: the model as the server calls it"
+_ARGUMENT = "MODEL: name of the model on the server"
 
 
 @hookimpl
 def t2i_generators() -> list[GeneratorInfo]:
-    """Offer the generator."""
+    """Return the generator's descriptor."""
     return [
         GeneratorInfo(
             name="openai",
-            summary="Images from any server with OpenAI's images endpoint.",
+            summary="Generates images with any server that has OpenAI's images endpoint.",
             argument=_ARGUMENT,
             needs_argument=True,
             options=ImageOptions,
@@ -35,9 +35,9 @@ def t2i_generators() -> list[GeneratorInfo]:
             code=("generator.py", "replies.py"),
             about=About(
                 licence="the server's terms",
-                notes="Prompts are sent to the server and may cost money. A seed is the number of a sample and no "
-                "more, unless the server takes one (send_seed). Who runs the server may change the model under "
-                "its name.",
+                notes="t2i sends prompts to the server, which may cost money. A seed only numbers the samples, "
+                "unless the server supports seeds (send_seed). The server's operator may change the model behind "
+                "a name.",
             ),
         )
     ]
@@ -45,11 +45,11 @@ def t2i_generators() -> list[GeneratorInfo]:
 
 @hookimpl
 def t2i_judges() -> list[JudgeInfo]:
-    """Offer the judge."""
+    """Return the judge's descriptor."""
     return [
         JudgeInfo(
             name="openai",
-            summary="Which of two images is better? A vision-language model behind any server with OpenAI's API.",
+            summary="Chooses the better of two images with a vision-language model behind OpenAI's API.",
             argument=_ARGUMENT,
             needs_argument=True,
             options=JudgeOptions,
@@ -61,8 +61,8 @@ def t2i_judges() -> list[JudgeInfo]:
                 citation="after the judge of: Do I look like a cat.n.01 to you? A Taxonomy Image Generation "
                 "Benchmark",
                 licence="the server's terms",
-                notes="Prompts and images are sent to the server and may cost money. Answers differ from one "
-                "asking to the next; the one that is kept is the first.",
+                notes="t2i sends prompts and images to the server, which may cost money. Repeated requests give "
+                "different answers; t2i stores the first.",
             ),
         )
     ]
@@ -81,25 +81,25 @@ def _judge(setup: Setup[JudgeOptions]) -> PairJudge:
 
 
 def _check(setup: Setup[Any]) -> None:
-    """Say what is wrong with address or key, without a word of either's content: it may be the secret itself."""
+    """Raise an error for a bad address or key; the message never quotes them, because they may be secrets."""
     options: ServerOptions = setup.options
     url = urlsplit(options.base_url)
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise BadOption("option 'base_url' of 'openai': want an address like http://localhost:8000/v1")
+        raise BadOption("option 'base_url' of 'openai' must be an address like http://localhost:8000/v1")
     if url.username is not None or url.password is not None or url.query or url.fragment:
         raise BadOption(
-            "option 'base_url' of 'openai' holds a user, a password or a query, and would be written into the "
-            "run: give the server's bare address, and the key by environment variable (api_key_env)"
+            "option 'base_url' of 'openai' must not hold a user, a password or a query, because runs record it; "
+            "give the server's bare address, and the key in an environment variable (api_key_env)"
         )
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", options.api_key_env):
         raise BadOption(
-            "option 'api_key_env' of 'openai': want the name of an environment variable that holds the key, "
-            "never the key itself"
+            "option 'api_key_env' of 'openai' must be the name of an environment variable that holds the key, "
+            "not the key itself"
         )
     key = read_secret(options.api_key_env)
-    # offline it is not asked: of what must be, the server says that it cannot
+    # if t2i is offline, `Server` raises the error
     if options.base_url == OPENAI and not setup.offline and key is None:
         raise BadModel(
-            f"'openai:{setup.argument}': {OPENAI} wants a key: set the environment variable {options.api_key_env} "
+            f"'openai:{setup.argument}': {OPENAI} needs a key; set the environment variable {options.api_key_env} "
             "(or name another one with api_key_env, or another server with base_url)"
         )

@@ -1,4 +1,4 @@
-"""What servers answer, read from JSON: of what compatible servers send, only what is used here is asked for."""
+"""Parsing of servers' JSON answers; only the fields that t2i uses are required."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ ReplyT = TypeVar("ReplyT", bound="Reply")
 
 
 class Unreadable(Exception):
-    """The answer is no JSON: it was cut, or a page of some proxy. It is worth another try."""
+    """Raised for an answer that is not JSON: truncated, or a proxy's page. A retry may help."""
 
 
 class UnusableReply(Exception):
-    """The answer is JSON, but not what was asked for. Another try would be answered likewise."""
+    """Raised for an answer that is JSON without the requested content. A retry does not help."""
 
 
 class Refused(Exception):
-    """The server will not do this, for what is asked: its policy."""
+    """Raised if the server refuses a request because of its content policy."""
 
 
 class Usage(BaseModel):
-    """Tokens, under the names of the chat or of the images endpoint."""
+    """Token counts, under the names of the chat or the images endpoint."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -33,24 +33,24 @@ class Usage(BaseModel):
 
     @property
     def tokens_in(self) -> int:
-        """Tokens of the request."""
+        """Number of tokens of the request."""
         return self.prompt_tokens or self.input_tokens or 0
 
     @property
     def tokens_out(self) -> int:
-        """Tokens of the answer."""
+        """Number of tokens of the answer."""
         return self.completion_tokens or self.output_tokens or 0
 
 
 class Reply(BaseModel):
-    """What every answer may hold."""
+    """Fields of every answer."""
 
     model: str | None = None
     usage: Usage | None = None
 
 
 class ImageData(BaseModel):
-    """One image, by value or by address."""
+    """One image, as data or as an address."""
 
     b64_json: str | None = None
     url: str | None = None
@@ -64,7 +64,7 @@ class ImagesReply(Reply):
 
 
 class Message(BaseModel):
-    """What the model says; servers differ in how they give its words and its reasoning."""
+    """The model's message; servers differ in how they return its text and reasoning."""
 
     content: str | list[Any] | None = None
     refusal: str | None = None
@@ -73,19 +73,19 @@ class Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """Its words, which some servers give in parts."""
+        """The text, which some servers return in parts."""
         if isinstance(self.content, list):
             return "".join(str(part.get("text") or "") for part in self.content if isinstance(part, dict))
         return self.content or ""
 
     @property
     def thoughts(self) -> str:
-        """Its reasoning, where the server keeps that apart."""
+        """The reasoning, if the server returns it separately."""
         return next((t for t in (self.reasoning_content, self.reasoning) if isinstance(t, str)), "")
 
 
 class Choice(BaseModel):
-    """One answer of the model, and why it ended."""
+    """One answer of the model, with its finish reason."""
 
     message: Message
     finish_reason: str | None = None
@@ -98,11 +98,11 @@ class ChatReply(Reply):
 
 
 def read(kind: type[ReplyT], body: bytes) -> ReplyT:
-    """Read an answer. Raises Unreadable, Refused or UnusableReply, which say nothing of what else it holds."""
+    """Parse an answer. Raises Unreadable, Refused or UnusableReply, which quote none of its content."""
     try:
         data = json.loads(body)
-    except (ValueError, RecursionError):  # also where the bytes are no text, or lists in lists without end
-        raise Unreadable(f"the answer is no JSON ({len(body)} bytes)") from None
+    except (ValueError, RecursionError):  # also for bytes that are not text, or endlessly nested lists
+        raise Unreadable(f"the answer is not JSON ({len(body)} bytes)") from None
     try:
         return kind.model_validate(data)
     except ValidationError as error:
@@ -110,28 +110,30 @@ def read(kind: type[ReplyT], body: bytes) -> ReplyT:
         if isinstance(data, dict) and data.get("error"):
             raise _error_in_answer(data["error"]) from None
         problem = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in problem["loc"]) or "the whole"
+        where = ".".join(str(part) for part in problem["loc"]) or "the whole answer"
         raise UnusableReply(f"the answer is JSON of another shape: {where}: {problem['msg']}") from None
 
 
 def _error_in_answer(error: Any) -> Refused | UnusableReply:
     if is_refusal(error):
         return Refused(codes_of(error) or CONTENT_POLICY)
-    return UnusableReply(f"the answer holds an error instead of what was asked for{in_brackets(codes_of(error))}")
+    return UnusableReply(
+        f"the answer holds an error instead of the requested content{in_brackets(codes_of(error))}"
+    )
 
 
 CONTENT_POLICY = "content policy"
-"""Why a server refuses that gives no code."""
+"""Reason of a refusal without a code."""
 
 _CODES = re.compile(r"content.?policy|content.?filter|moderation|responsible.?ai", re.I)
-"""How servers refuse in codes: content_policy_violation, moderation_blocked, content_filter, ResponsibleAI..."""
+"""Codes of refusals: content_policy_violation, moderation_blocked, content_filter, ResponsibleAI..."""
 
 _WORDS = re.compile(r"content.?(management.)?policy|safety system|\bflagged\b", re.I)
-"""How they refuse in words. No more than these: a refusal is final, and a misspelt option is none."""
+"""Texts of refusals. The list is short on purpose, because a refusal is final and other errors must not match."""
 
 
 def is_refusal(error: Any) -> bool:
-    """Whether the `error` of an answer says that the content was refused."""
+    """Return whether the `error` of an answer is a refusal of the content."""
     if not isinstance(error, dict):
         return isinstance(error, str) and bool(_WORDS.search(error))
     inner = error.get("innererror")
@@ -143,14 +145,14 @@ def is_refusal(error: Any) -> bool:
 
 
 _IDENTIFIER = re.compile(r"(?=.{1,48}$)[A-Za-z]+(?:_[A-Za-z]+)*")
-"""What codes look like. Neither names of hosts, addresses and paths nor keys do."""
+"""Pattern of codes, which names of hosts, addresses, paths and keys do not match."""
 
 
 def codes_of(error: Any) -> str:
     """Return the code, type and parameter of an answer's `error`, without its free text.
 
-    The text may come from a service behind the server, with internal names, addresses and traces in it; codes are
-    kept only where they are plain identifiers.
+    The text may come from a service behind the server and contain internal names, addresses and traces. Codes are
+    returned only if they are plain identifiers.
     """
     if not isinstance(error, dict):
         return ""
@@ -164,7 +166,7 @@ def codes_of(error: Any) -> str:
 
 
 def in_brackets(text: str) -> str:
-    """Return a text as an insertion; nothing where it is empty."""
+    """Return a text in brackets after a space; an empty text stays empty."""
     return f" ({text})" if text else ""
 
 

@@ -1,7 +1,7 @@
-"""One server: its client, and what is done when it is busy, slow, broken or refuses.
+"""One server: its client, retries, rate limit and errors.
 
-The `openai` package is the client; its own retries are off, for here they are counted, jittered in full, held to
-the rate limit and ended by one time limit that counts to the last byte.
+The client is the package `openai`. Its own retries are off, because this module counts retries, uses full jitter,
+keeps the rate limit and applies one time limit up to the last byte.
 """
 
 from __future__ import annotations
@@ -39,32 +39,35 @@ from .replies import (
 AnswerT = TypeVar("AnswerT")
 
 PATIENCE = 20
-"""So many requests in a row that no try of theirs was answered, and the server is given up."""
+"""Number of consecutive requests without any answer after which the run stops."""
 
 _NO_KEY = "none"
-"""What servers that want no key are sent, for the client insists on one."""
+"""Key for servers that need none, because the client requires one."""
 
 _AGAIN = {408, 409, 425, 429}
-"""Status codes below 500 of what passes by itself."""
+"""Status codes below 500 of temporary errors."""
 
 
 _log = logging.getLogger(__name__)
 
 
 class Failed(Exception):
-    """There is no answer, and why."""
+    """Raised if there is no answer, with the reason."""
 
 
 class Server:
-    """Sends requests, again where that may help, and counts what it did.
+    """Sends requests, retries them if that may help, and counts requests, tokens and cost.
 
-    Raises Refused, Failed (or UnusableReply, which another try would not fix) for one request, and BadModel for
-    what no request will ever get past: a wrong key, an unknown model, no credit, nobody there.
+    Raises:
+        Refused: The server refuses one request because of its content.
+        Failed: One request has no answer after all tries.
+        UnusableReply: The answer to one request is unusable, and a retry does not help.
+        BadModel: No request can succeed: wrong key, unknown model, no credit, or no server.
     """
 
     def __init__(self, model: str, options: ServerOptions, at_once: int | None, offline: bool) -> None:
         if offline and not is_here(options.base_url):
-            raise BadModel(f"'openai:{model}' is a server ({options.base_url}): it cannot be asked offline")
+            raise BadModel(f"'openai:{model}' needs the server {options.base_url}, which --offline forbids")
         self.offline = offline
         self.model = model
         self.options = options
@@ -82,7 +85,7 @@ class Server:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the manifest says of it: the model as the server names it, and what was used since it was made."""
+        """Entries for the manifest: the model's name on the server, and the counts since the start."""
         return {
             "model": self.model,
             "served_as": sorted(self._served),
@@ -92,7 +95,7 @@ class Server:
 
     @property
     def client(self) -> openai.AsyncOpenAI:
-        """The client: made when first used, closed by `disconnect`."""
+        """The client; created at first use, closed by `disconnect`."""
         if self._client is None:
             self._client = openai.AsyncOpenAI(
                 api_key=self._key,
@@ -118,12 +121,13 @@ class Server:
     async def ask(
         self, send: Callable[[openai.AsyncOpenAI], Awaitable[AnswerT]], elsewhere: bool = False
     ) -> AnswerT:
-        """Send one request until it is answered, refused, or not worth another try.
+        """Send one request, with retries, until it is answered, refused or failed.
 
-        elsewhere: it goes to another server (a file to fetch), whose errors say nothing of this one
+        If `elsewhere` is true, the request goes to another server (to download a file), whose errors do not
+        concern this one.
         """
         for tries in range(1, self.options.retries + 2):
-            client = self.client  # making it takes a while: not out of the turn's time
+            client = self.client  # creating it takes a while, which must not count as time of the request
             await self._turn()
             self._counts["requests"] += 1
             asked_to_wait = 0.0
@@ -158,9 +162,9 @@ class Server:
         raise Failed(f"{trouble} ({tries} {'tries' if tries > 1 else 'try'})")
 
     def used(self, reply: Reply, price: float = 0.0) -> dict[str, Any]:
-        """Count what an answer took. Returns that, as plain data.
+        """Count the tokens and the cost of an answer, and return them as plain data.
 
-        price: what it costs beside its tokens
+        `price` is the cost in addition to the tokens.
         """
         usage, options = reply.usage, self.options
         tokens_in, tokens_out = (usage.tokens_in, usage.tokens_out) if usage else (0, 0)
@@ -177,17 +181,18 @@ class Server:
         self._counts["refusals"] += 1
 
     async def _turn(self) -> None:
-        """Wait until the rate limit lets the next request go, in the order of asking."""
+        """Wait until the rate limit allows the next request; requests keep their order."""
         if self.options.requests_per_minute is not None:
             turn = max(time.monotonic(), self._next_turn)
             self._next_turn = turn + 60 / self.options.requests_per_minute
             await asyncio.sleep(turn - time.monotonic())
 
     def _settled(self, error: openai.APIStatusError, elsewhere: bool) -> str:
-        """Raise what an error's status settles; return what is wrong where another try may help.
+        """Raise the exception for a final error; return the reason if a retry may help.
 
-        Reasons hold the status and the error's codes. Its free text may be of a service behind the server: it is
-        shown to the user once, and stored nowhere. Nothing is raised `from` the error, which holds that text.
+        Reasons hold the status and the error's codes. The error's free text may come from a service behind the
+        server; t2i shows it to the user once and never stores it. Nothing is raised `from` the error, which holds
+        that text.
         """
         status, said = error.status_code, codes_of(error.body)
         trouble = f"the server answered {status}{in_brackets(said)}"
@@ -196,38 +201,38 @@ class Server:
             return trouble
         self._unanswered = 0
         if elsewhere:
-            raise Failed(f"the image cannot be fetched: {trouble}") from None
+            raise Failed(f"the image cannot be downloaded: {trouble}") from None
         if is_refusal(error.body):
             raise Refused(said or CONTENT_POLICY) from None
         url = self.options.base_url
-        if status == 401:  # its words are not repeated: they hold parts of the key
+        if status == 401:  # the text may hold parts of the key
             variable = f"the environment variable {self.options.api_key_env}"
             raise BadModel(
-                f"{url} wants a key, and there is none: set {variable} (401)"
+                f"{url} needs a key; set {variable} (401)"
                 if self._key == _NO_KEY
                 else f"{url} does not accept the key in {variable} (401)"
             ) from None
         if "quota" in str(error.code) or "billing" in str(error.code) or status == 402:
             raise BadModel(
-                f"{url}: the account has no credit{in_brackets(said)}; what was answered is kept"
+                f"{url}: the account has no credit{in_brackets(said)}; answers so far are kept"
             ) from None
         if status in (403, 404):
-            address = "; look at base_url too, which mostly ends in /v1" if status == 404 else ""
+            address = "; check base_url too, which usually ends in /v1" if status == 404 else ""
             reason = f"{status}: {said}" if said else f"{status}"
             raise BadModel(f"{url} does not offer model {self.model!r} to this key ({reason}){address}") from None
         raise Failed(trouble) from None
 
     def _given_up(self, trouble: str) -> None:
-        """Raise BadModel where the server answers nobody."""
+        """Raise BadModel if the server has not answered several requests in a row."""
         self._unanswered += 1
         if self._unanswered >= PATIENCE:
             raise BadModel(
                 f"{self.options.base_url}: {PATIENCE} requests in a row were not answered, the last one: "
-                f"{trouble}; what was answered before is kept"
+                f"{trouble}; answers so far are kept"
             )
 
     def _show(self, status: int, codes: str, text: str) -> None:
-        """Show what a server says of an error on the terminal, the first time."""
+        """Show a server's text about an error on the terminal, only the first time."""
         # the text of 401 may hold parts of the key
         if text and status != 401 and (status, codes) not in self._told:
             self._told.add((status, codes))
@@ -235,7 +240,7 @@ class Server:
 
 
 def is_here(url: str) -> bool:
-    """Whether a server is on this machine."""
+    """Return whether a server is on this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -244,7 +249,7 @@ def is_here(url: str) -> bool:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """Seconds that the server asks to wait: given in milliseconds, in seconds, or as a date."""
+    """Return the seconds that the server asks to wait; headers give milliseconds, seconds or a date."""
     try:
         if (milliseconds := headers.get("retry-after-ms")) is not None:
             return max(0.0, float(milliseconds) / 1000)
@@ -253,12 +258,12 @@ def _retry_after(headers: Mapping[str, str]) -> float:
             return max(0.0, float(seconds))
         except ValueError:
             return max(0.0, parsedate_to_datetime(seconds).timestamp() - time.time())
-    except (ValueError, OverflowError):  # neither: as if it were not there
+    except (ValueError, OverflowError):  # neither: ignore the header
         return 0.0
 
 
 def _cause(error: BaseException) -> str:
-    """Return what is behind the client's `Connection error.`; of a broken protocol not what the server sent."""
+    """Return the cause of the client's `Connection error.`, without content that the server sent."""
     connected = True
     while error.__cause__ is not None:
         error = error.__cause__

@@ -170,7 +170,7 @@ class TestTroubleThatPasses:
         assert reasons["broken"] == "the server answered 500 (1 try)"
         assert reasons["busy"] == "the server answered 429 (1 try)"
         assert reasons["slow"] == reasons["never ends"] == "no answer within 0.6 s (1 try)"
-        assert reasons["a page"] == "the answer is no JSON (24 bytes) (1 try)"
+        assert reasons["a page"] == "the answer is not JSON (24 bytes) (1 try)"
         failed = f"the connection to {server.url.removesuffix('/v1')} failed (RemoteProtocolError"
         assert reasons["cut"].startswith(failed)
         assert reasons["hangs up"].startswith(failed)
@@ -211,7 +211,7 @@ NONSENSE = {
     "another shape": ({"images": []}, "the answer is JSON of another shape: data: Field required"),
     "a list": ([1, 2], "the answer is JSON of another shape"),
     "no image": ({"data": []}, "the answer is JSON of another shape: data"),
-    "an empty image": ({"data": [{}]}, "the answer holds neither an image nor an address of one"),
+    "an empty image": ({"data": [{}]}, "the answer holds neither an image nor the address of an image"),
     "no base64": ({"data": [{"b64_json": "&&&"}]}, "the server's image is not base64"),
     "not an image": (
         {"data": [{"b64_json": "aGVsbG8="}]},
@@ -223,17 +223,23 @@ NONSENSE = {
     ),
     "a file of ours": (
         {"data": [{"url": "file:///etc/passwd"}]},
-        "the address of the image is none of the web",
+        "the address of the image is not a web address",
     ),
-    "an address that is none": ({"data": [{"url": "http://[::1/a.png"}]}, "the address of the image is none"),
-    "an address without a server": ({"data": [{"url": "http:///a.png"}]}, "the address of the image is none"),
+    "an address that is none": (
+        {"data": [{"url": "http://[::1/a.png"}]},
+        "the address of the image is not a web address",
+    ),
+    "an address without a server": (
+        {"data": [{"url": "http:///a.png"}]},
+        "the address of the image is not a web address",
+    ),
     "an address with a strange port": (
         {"data": [{"url": "http://h:x/a.png"}]},
-        "the address of the image is none",
+        "the address of the image is not a web address",
     ),
     "an error with status 200": (
         {"error": {"message": "no GPU left on node7.lab.internal", "type": "server_error"}},
-        "the answer holds an error instead of what was asked for (server_error)",
+        "the answer holds an error instead of the requested content (server_error)",
     ),
 }
 
@@ -259,7 +265,7 @@ class TestTroubleThatStays:
     def test_a_file_that_is_gone(self, server, model):
         server.script += [server.good, server.error(404, "expired")]
         answer = draw_one(model(response_format="url"))
-        assert answer == Failure("the image cannot be fetched: the server answered 404")
+        assert answer == Failure("the image cannot be downloaded: the server answered 404")
 
     @pytest.mark.parametrize(
         ("status", "error", "reason"),
@@ -331,7 +337,7 @@ class TestWhatNoRequestGetsPast:
 
     def test_offline(self, server, model):
         assert isinstance(draw_one(model(offline=True)), Generated)  # this machine may be asked
-        with pytest.raises(BadModel, match=r"cannot be asked offline"):
+        with pytest.raises(BadModel, match=r"which --offline forbids"):
             model(offline=True, base_url="https://example.com/v1")
 
     @pytest.mark.parametrize("host", ["cdn.example.com", "127.0.0.1.example.com", "127.example.com", "10.0.0.1"])

@@ -183,7 +183,7 @@ class TestAnswers:
 
     def test_an_answer_that_broke_off_is_asked_for_again(self, server, answer):
         found = answer("[[B]] seems", "error")
-        assert found == Failure("the answer broke off: the server says that its model ended in an error")
+        assert found == Failure("the answer is incomplete: the server reports an error of its model")
 
     @pytest.mark.parametrize(
         ("content", "finish", "message", "words"),

@@ -158,7 +158,7 @@ class TestSize:
     def test_lists_in_lists_without_end(self, server, draw):
         server.default = lambda handler, body: handler.answer(200, b"[" * 2_000_000, "application/json")
         answer = draw(retries=0)
-        assert answer.reason.startswith("the answer is no JSON")
+        assert answer.reason.startswith("the answer is not JSON")
 
 
 def png(pixels):
@@ -290,7 +290,7 @@ class TestImagesByAddress:
     def test_a_redirect_to_a_file_is_none_of_the_web(self, server, draw, address):
         address(f"{server.root}/files/x")
         server.script.append(server.redirect("file:///etc/passwd"))
-        assert draw() == Failure("the address of the image is none of the web")
+        assert draw() == Failure("the address of the image is not a web address")
 
     def test_redirects_end(self, server, draw, address):
         address(f"{server.root}/files/x")

@@ -1,4 +1,4 @@
-"""The judge: a classifier's logits for one image."""
+"""The judge: classifies images."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from t2i_torch_support.device import select_device
 from t2i_timm.options import ClassifierOptions
 
 _ON_GPU, _ELSEWHERE = 64, 16
-"""How many images at a time, at first."""
+"""Initial batch size."""
 
 
 @dataclass(frozen=True)
 class LoadedClassifier:
     """A classifier with its weights.
 
-    network:     images (n, 3, height, width) to logits (n, len(labels))
-    preprocess:  a PIL image, mode RGB, to a tensor (3, height, width)
-    labels:      the classes, in the order of the logits
-    settings:    what a reader of its answers must know
+    Attributes:
+        network: From images (n, 3, height, width) to logits (n, len(labels)).
+        preprocess: From a PIL image, mode RGB, to a tensor (3, height, width).
+        labels: Classes in the order of the logits.
+        settings: Settings for the manifest.
     """
 
     network: torch.nn.Module
@@ -37,9 +38,9 @@ class LoadedClassifier:
 
 
 class Classifier:
-    """Answers `classify`: float32 logits before softmax, in the order of the declared classes.
+    """Classifies images: float32 logits before the softmax, in the order of the declared classes.
 
-    The same for any batch up to rounding (1e-5 of the largest logit in float32 on a CPU).
+    Results do not depend on the batch up to rounding (1e-5 of the largest logit in float32 on a CPU).
     """
 
     def __init__(self, loaded: LoadedClassifier, setup: Setup[ClassifierOptions]) -> None:
@@ -51,7 +52,7 @@ class Classifier:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a reader of its answers must know; the batch is what was left of it after any halving."""
+        """Settings for the manifest; the batch size is the current one, after any halving."""
         return {
             **self._loaded.settings,
             "dtype": str(self._dtype).removeprefix("torch."),
@@ -60,12 +61,12 @@ class Classifier:
         }
 
     def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[tuple[Query, ClassScores]]:
-        """Classify the image of each query, in order."""
+        """Yield each query with the logits of its image, in order."""
         for query, logits in self._batches.map(self._logits, queries):
             yield query, ClassScores(logits.numpy(), self._loaded.labels)
 
     def close(self) -> None:
-        """Let go of the network."""
+        """Release the network."""
         del self._network, self._loaded
 
     def _logits(self, queries: list[Query]) -> list[torch.Tensor]:
@@ -78,7 +79,7 @@ class Classifier:
 def check_head(
     network: torch.nn.Module, labels: tuple[ObjectClass, ...], size: tuple[int, int], name: str
 ) -> None:
-    """Raise BadModel where a network does not give one logit per class. size: height and width of its images."""
+    """Raise BadModel if a network does not return one logit per class; `size` is its images' height and width."""
     with torch.inference_mode():
         shape = tuple(network.eval()(torch.zeros(1, 3, *size)).shape)
     if shape != (1, len(labels)):

@@ -1,8 +1,8 @@
-"""Make the table of senses: ``python -m t2i_timm.make_senses WORDNET_FOLDER``.
+"""Generator of the table of senses: ``python -m t2i_timm.make_senses WORDNET_FOLDER``.
 
-WORDNET_FOLDER holds `data.noun` and `index.noun` of WordNet 3.0 (Debian's package wordnet-base has them). timm
-knows a class by its synset's offset and lemmas; what is missing of a name such as crane.n.05 is that this is the
-fifth noun sense of its first lemma, by the order of `index.noun`.
+WORDNET_FOLDER holds `data.noun` and `index.noun` of WordNet 3.0 (in Debian's package wordnet-base). timm
+identifies a class by its synset's offset and lemmas. A name such as crane.n.05 also needs the number of the sense:
+it is the fifth noun sense of its first lemma in the order of `index.noun`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def senses(wordnet: Path) -> dict[str, int]:
 
 
 def _entries(file: Path) -> list[list[str]]:
-    """Return a file's lines as words, without the licence at its head, which is indented."""
+    """Return a file's lines as lists of words, without the indented licence at its start."""
     return [line.split() for line in file.read_text().splitlines() if not line.startswith("  ")]
 
 
 def main() -> None:
-    """Write the file that the package carries: a line for each of timm's synsets that is no first sense."""
+    """Write the package's data file: a line for each of timm's synsets that is not a first sense."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wordnet", type=Path)
     number = senses(parser.parse_args().wordnet)

@@ -21,32 +21,30 @@ LabelList = Literal[
 
 
 class ClassifierOptions(Options):
-    """What every classifier takes."""
+    """Options of every classifier."""
 
     preprocessing: Preprocessing = Field(
         "model",
-        description="model: as who published the weights evaluated them. paper: the whole image resized to the "
-        "model's size, bilinear (text of the hypernymy paper). reference: the whole image resized to the model's "
-        "size, bicubic, in 8 bits, and then as the model (that paper's numbers).",
+        description="model: as in the evaluation of the published weights. paper: resize the whole image to the "
+        "model's size, bilinear (text of the hypernymy paper). reference: resize the whole image to the model's "
+        "size, bicubic, in 8 bits, then proceed as model (numbers of that paper).",
     )
     dtype: Literal["float32", "float16", "bfloat16"] = Field("float32", description="Precision of the model.")
     checkpoint: Path | None = Field(
         None,
         description="File with other weights of this architecture: safetensors, or a pickle of weights alone.",
     )
-    sha256: str | None = Field(
-        None, pattern="^[0-9a-f]{64}$", description="What the weights' file must have as SHA-256."
-    )
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Expected SHA-256 of the weights file.")
 
 
 class TimmOptions(ClassifierOptions):
-    """What timm's models take beyond."""
+    """Options of timm's models."""
 
     labels: LabelList = Field(
         "auto",
-        description="The classes, as one of timm's lists of ImageNet. auto: those that the checkpoint names, else "
-        "the list of as many classes as it has.",
+        description="Classes, as one of timm's lists of ImageNet. auto: those that the checkpoint names, "
+        "otherwise the list with the same number of classes.",
     )
     revision: str | None = Field(
-        None, description="Commit, tag or branch of the model's repository on the hub; none: what is there."
+        None, description="Commit, tag or branch of the model's repository. Default: the newest or local one."
     )

@@ -1,4 +1,4 @@
-"""What this plugin offers. Imports nothing heavy: timm, torchvision, torch and numpy wait for the factories."""
+"""The plugin: classifiers of timm and torchvision. Only the factories import them, torch and numpy."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _CITATIONS = {
 
 @hookimpl
 def t2i_judges() -> Iterable[JudgeInfo | Preset]:
-    """Offer any classifier of timm and of torchvision, and the three of the hypernymy paper."""
+    """Return the two classifiers, and presets for those of the hypernymy paper."""
     return [
         JudgeInfo(
             name="timm",
-            summary="Any classifier of timm: logits over its classes, which are WordNet synsets.",
+            summary="Classifies images with any classifier of timm; its classes are WordNet synsets.",
             argument="NAME.TAG of timm (resnet50.a1_in1k), ORG/REPOSITORY on the hub, or a folder saved by timm",
             needs_argument=True,
             options=TimmOptions,
@@ -55,7 +55,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         JudgeInfo(
             name="torchvision",
-            summary="Any ImageNet classifier of torchvision: logits over 1000 WordNet synsets.",
+            summary="Classifies images with any ImageNet classifier of torchvision; 1000 WordNet synsets.",
             argument="NAME.WEIGHTS of torchvision (vit_b_16.IMAGENET1K_V1)",
             needs_argument=True,
             options=ClassifierOptions,
@@ -77,8 +77,8 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 about=About(
                     citation=_CITATIONS[name],
                     memory_gb=memory,
-                    notes="Images are prepared as the text of the hypernymy paper says; its numbers were made "
-                    f"with -o {name}.preprocessing=reference.",
+                    notes="Preprocesses images as described in the hypernymy paper; for that paper's numbers, "
+                    f"set -o {name}.preprocessing=reference.",
                 ),
             )
             for name, (argument, summary, memory) in _PRESETS.items()
@@ -116,7 +116,7 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
     if setup.offline or own:
         timm_models.fetch(argument, options, offline=True)
     timm_models.labels(argument, options)
-    # who gives the digest knows the file, and is spared the import of timm
+    # with a digest the file is known, and timm need not be imported
     if (own or options.checkpoint) and not options.sha256:
         from t2i_torch_support.trial_load import try_load
 
@@ -177,6 +177,6 @@ def _prefetch_torchvision(setup: Setup[ClassifierOptions]) -> None:
 
 
 def _given(setup: Setup[ClassifierOptions]) -> str:
-    """The argument, which the registry has made sure of."""
+    """Return the argument, which the registry guarantees."""
     assert setup.argument is not None
     return setup.argument

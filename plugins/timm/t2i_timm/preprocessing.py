@@ -1,4 +1,4 @@
-"""What becomes of an image before a classifier sees it."""
+"""Preprocessing of images for classifiers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ Transform = Callable[[PILImage], torch.Tensor]
 def transform(
     kind: Preprocessing, own: Transform, size: tuple[int, int], mean: Sequence[float], std: Sequence[float]
 ) -> Transform:
-    """Return one of the three ways.
+    """Return the transformation for one of the three kinds of preprocessing.
 
-    own:        the model's own, from a PIL image
-    size:       height and width that the model sees
-    mean, std:  of the channels, by which the model's own normalises
+    Args:
+        kind: `model`, `paper` or `reference`.
+        own: The model's own transformation of a PIL image.
+        size: Height and width of the model's input.
+        mean: Channel means of the model's normalisation.
+        std: Channel standard deviations of the model's normalisation.
     """
     match kind:
         case "model":

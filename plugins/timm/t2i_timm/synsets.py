@@ -1,9 +1,9 @@
-"""Classes of ImageNet as WordNet synsets, by timm's own lists. Reads text files: timm and torch are not imported.
+"""ImageNet classes as WordNet synsets, from timm's lists. Reads text files without importing timm or torch.
 
-timm lists a class as wnid, `n` and the offset of its synset in WordNet 3.0's `data.noun`, and gives the synset's
-lemmas. The name that NLTK and this project use, crane.n.05, wants the number of the sense too: `data/senses.txt`,
-made by `make_senses`, holds those that are not 1. Synsets are unique; names are not (both a bird and a machine are
-called crane), so classes are told apart by their synsets.
+timm lists a class by its wnid, which is `n` and the offset of its synset in WordNet 3.0's `data.noun`, with the
+synset's lemmas. The name in NLTK and in this project, crane.n.05, also needs the number of the sense; the file
+`data/senses.txt` from `make_senses` holds the numbers other than 1. Synsets are unique but names are not (crane is
+a bird and a machine), so classes are compared by synset.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ def labels(name: str) -> tuple[ObjectClass, ...]:
 
 @cache
 def list_of_size(count: int) -> str | None:
-    """Return the list of so many classes, as timm infers it, if there is one."""
+    """Return the name of the list with a number of classes, as timm infers it, or None."""
     return next((name for name in LISTS if len(wnids(name)) == count), None)
 
 
 def classes(names: Iterable[str]) -> tuple[ObjectClass, ...]:
-    """Return the classes of a checkpoint that names them itself: by wnid, by synset, or by any word."""
+    """Return the classes of a checkpoint that names them by wnid, by synset, or by any word."""
     return tuple(_class(name) for name in names)
 
 
 def of_wnid(wnid: str) -> ObjectClass:
-    """Return the class of a wnid that timm lists. Raises KeyError for another one."""
+    """Return the class of a wnid. Raises KeyError if timm does not list it."""
     lemma = _lemmas()[wnid]
     sense = _senses().get(wnid, 1)
     return ObjectClass(lemma, f"{lemma.lower().replace(' ', '_')}.n.{sense:02d}")
@@ -70,7 +70,7 @@ def _class(name: str) -> ObjectClass:
 
 @cache
 def _lemmas() -> dict[str, str]:
-    """Each synset's first lemma."""
+    """Return the first lemma of each synset by wnid."""
     rows = (line.split("\t") for line in _read("imagenet_synset_to_lemma.txt").splitlines())
     return {wnid: lemmas.split(", ")[0] for wnid, lemmas in rows}
 

@@ -1,4 +1,4 @@
-"""Classifiers of timm: of its own list, of a repository on the hub, or of a folder that timm saved."""
+"""Classifiers of timm, from its list, a repository on the hub, or a folder that timm saved."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ _CONFIG = "config.json"
 _WEIGHTS = ("model.safetensors",)
 _PICKLES = ("pytorch_model.bin",)
 _OF_FOLDER = (*_WEIGHTS, *_PICKLES, "pytorch_model.pth", "model.pth")
-"""What timm looks for in a folder, in its order."""
+"""Files that timm looks for in a folder, in its order."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """What a model says of its classes.
+    """The classes in a model's config.
 
-    count:  how many outputs
-    names:  their names, in order, where the checkpoint has some
+    Attributes:
+        count: Number of outputs.
+        names: Names of the outputs in order, if the checkpoint has names.
     """
 
     count: int
@@ -44,7 +45,7 @@ def labels(argument: str, options: TimmOptions) -> tuple[ObjectClass, ...]:
 
 
 def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
-    """Return what the results depend on: files on this machine, or the name and commit of what is on the hub."""
+    """Return what the results depend on: local files, or the name and commit of a repository."""
     at = f"@{options.revision}" if options.revision else ""
     if folder := _folder(argument):
         return [folder / "config.json", options.checkpoint or _file_of(folder, argument)]
@@ -54,14 +55,17 @@ def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
 
 
 def is_here(argument: str, options: TimmOptions) -> bool:
-    """Whether all that it is loaded from is the user's own, and nothing of the hub. Raises BadModel."""
+    """Return whether the model loads only from the user's files, not from the hub. Raises BadModel."""
     return bool(_folder(argument) or (options.checkpoint and "/" not in argument))
 
 
 def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
-    """Return the options with the commit in place of a revision that may move.
+    """Return the options with the commit of the revision.
 
-    Raises UnknownName, BadModel, and BadOption for a revision of the user's own files.
+    Raises:
+        UnknownName: The model is not known.
+        BadModel: The commit cannot be determined.
+        BadOption: A revision is given for the user's own files.
     """
     if is_here(argument, options):
         own = _folder(argument) or options.checkpoint
@@ -69,7 +73,7 @@ def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
         hub_files.refuse_revision(options.revision, own, f"timm:{argument}")
         return options
     if not (repository := _repository(argument)):
-        return options  # `fetch` says where its weights are
+        return options  # the error of `fetch` names the place of its weights
     try:
         commit = hub_files.resolve_commit(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
     except BadModel as error:
@@ -78,7 +82,7 @@ def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
 
 
 def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
-    """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
+    """Return the file of weights; download it if it is missing and may be downloaded. Raises BadModel."""
     spec = f"timm:{argument}"
     folder = _folder(argument)
     if not folder and "/" in argument:
@@ -97,7 +101,7 @@ def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
                 f"{spec}: its weights are not on the hub but at {registered.url or 'no known place'}: "
                 "fetch them yourself and name the file with the option checkpoint"
             )
-        # some are published in another library's format alone, NumPy arrays for instance, which timm converts
+        # some weights are published only in another format, such as NumPy arrays, which timm converts
         if (name := registered.hf_hub_filename) and not name.endswith((".bin", ".pth")):
             wanted = (name,)
     found = hub_files.fetch_from_hub(repository, wanted, options.revision, offline, spec)
@@ -116,7 +120,7 @@ def load(argument: str, options: TimmOptions, offline: bool) -> LoadedClassifier
     file = fetch(argument, options, offline)
     try:
         network = _network(argument, options, file, len(classes))
-    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+    except Exception as error:  # of many types: not an archive, more than weights, tensors of another model
         raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({explain_load_error(error)})") from error
     config = resolve_model_data_config(network)
     size = (config["input_size"][1], config["input_size"][2])
@@ -142,7 +146,7 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
 
     if options.checkpoint:
         folder = _folder(argument)
-        if not folder and "/" in argument:  # by its name timm would ask the hub, whatever may be fetched
+        if not folder and "/" in argument:  # with a name, timm would contact the hub even if t2i is offline
             folder = _config_of(argument, options, offline=True).parent
         name = f"local-dir:{folder}" if folder else argument
         return timm.create_model(name, pretrained=False, checkpoint_path=str(file), num_classes=count)
@@ -152,8 +156,8 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
 
 
 def _labels(argument: str, options: TimmOptions, offline: bool = False) -> tuple[str, tuple[ObjectClass, ...]]:
-    """The classes, and where they come from."""
-    if options.labels != "auto" and options.checkpoint:  # which is to have as many outputs
+    """Return the source of the classes, and the classes."""
+    if options.labels != "auto" and options.checkpoint:  # the checkpoint must have the same number of outputs
         return options.labels, synsets.labels(options.labels)
     head = _head(argument, options, offline)
     if options.labels != "auto" and head.count:
@@ -167,7 +171,7 @@ def _labels(argument: str, options: TimmOptions, offline: bool = False) -> tuple
     if head.names:
         return "the checkpoint's own", synsets.classes(head.names)
     if head.count == 0:
-        raise BadModel(f"timm:{argument}: it has no classes: it gives features, no logits")
+        raise BadModel(f"timm:{argument}: it has no classes, only features; use a classifier")
     name = synsets.list_of_size(head.count)
     if name is None:
         raise BadModel(
@@ -187,7 +191,7 @@ def _head(argument: str, options: TimmOptions, offline: bool) -> Head:
 
 
 def _head_of(file: Path, argument: str) -> Head:
-    """What a folder's config.json says, in timm's form of today or the flat one before it."""
+    """Return the classes in a folder's config.json, in timm's current form or the earlier flat one."""
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
         inner = config.get("pretrained_cfg", config)
@@ -203,7 +207,7 @@ def _head_of(file: Path, argument: str) -> Head:
 
 
 def _folder(argument: str) -> Path | None:
-    """The folder that an argument names, if it is one. Raises BadModel for a path at which there is none."""
+    """Return the folder that an argument names, or None. Raises BadModel for a path without a model."""
     path = Path(argument.removeprefix("local-dir:")).expanduser()
     if (path / "config.json").is_file():
         return path
@@ -214,7 +218,7 @@ def _folder(argument: str) -> Path | None:
 
 
 def _config_of(repository: str, options: TimmOptions, offline: bool) -> Path:
-    """The config of a repository on the hub. Raises BadModel where it cannot be had."""
+    """Return the config of a repository on the hub. Raises BadModel if it cannot be downloaded."""
     try:
         return hub_files.fetch_from_hub(repository, (_CONFIG,), options.revision, offline, f"timm:{repository}")
     except BadModel as error:
@@ -222,7 +226,7 @@ def _config_of(repository: str, options: TimmOptions, offline: bool) -> Path:
 
 
 def _neither(argument: str, error: BadModel) -> BadModel:
-    """Say of what the hub has not that it is no folder either: ORG/REPOSITORY may have been meant as one."""
+    """Return the error for a name that is neither a repository nor a folder, because users may mean a folder."""
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     if "/" in argument and isinstance(error, NotHere):
@@ -241,12 +245,12 @@ def _file_of(folder: Path, argument: str) -> Path:
 
 
 def _repository(argument: str) -> str:
-    """The repository of an argument that is no folder; empty where timm knows of none."""
+    """Return the repository of an argument that is not a folder; an empty text if timm knows none."""
     return argument if "/" in argument else _registered(argument).hf_hub_id or ""
 
 
 def _registered(argument: str) -> Any:
-    """What timm says of one of its own names: its PretrainedCfg. Raises UnknownName."""
+    """Return timm's PretrainedCfg of one of its names. Raises UnknownName."""
     import timm
     from timm.models import get_pretrained_cfg
 

@@ -1,4 +1,4 @@
-"""Classifiers of torchvision, whose weights are those of the hypernymy paper."""
+"""Classifiers of torchvision, with the weights that the hypernymy paper uses."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from t2i_timm import preprocessing, synsets
 from t2i_timm.classifier import LoadedClassifier, check_head
 from t2i_timm.options import ClassifierOptions
 
-#: Their weights want other arguments of the architecture, which torchvision sets only where it loads them itself;
-#: and where else they are.
+#: Models whose weights need other arguments of the architecture, which torchvision sets only when it loads them
+#: itself, with alternatives.
 _LEFT_OUT = {
     "googlenet": "timm has no GoogLeNet either",
     "inception_v3": "take the same weights from timm: timm:inception_v3.tv_in1k",
@@ -28,17 +28,17 @@ def find(argument: str) -> Any:
     name, _, weights = argument.partition(".")
     if name in _LEFT_OUT:
         raise UnknownName(
-            f"{name} of torchvision is not taken, for its weights want another network than it makes; "
+            f"{name} of torchvision is not supported, because its weights need other arguments of the network; "
             f"{_LEFT_OUT[name]}"
         )
     known = [n for n in torchvision.models.list_models(torchvision.models) if n not in _LEFT_OUT]
     if name not in known:
         raise UnknownName.among("model of torchvision", name, known)
-    # those without categories are features for detectors, whose last layer is not trained
+    # weights without categories are backbones for detectors, with an untrained last layer
     entries = {e.name: e for e in torchvision.models.get_model_weights(name) if e.meta["categories"]}
     if not weights:
         raise UnknownName(
-            f"torchvision:{name} names no weights: it has {', '.join(entries)}; write for instance "
+            f"torchvision:{name} names no weights; it has {', '.join(entries)}; write for example "
             f"torchvision:{name}.{next(iter(entries))}"
         )
     if weights not in entries:
@@ -47,10 +47,10 @@ def find(argument: str) -> Any:
 
 
 def fetch(weights: Any, options: ClassifierOptions, offline: bool) -> Path:
-    """Return the file of weights, downloaded where it is not there and may be.
+    """Return the file of weights; download it if it is missing and may be downloaded.
 
-    torchvision publishes pickles only, with the first eight digits of their SHA-256 in the name: these are
-    checked, and the whole where the user gives it.
+    torchvision publishes only pickles, with the first eight digits of their SHA-256 in the name. t2i checks these
+    digits, and the whole SHA-256 if the user gives it.
     """
     spec = f"torchvision:{_model(weights)}.{weights.name}"
     if options.checkpoint:
@@ -67,7 +67,7 @@ def load(argument: str, options: ClassifierOptions, offline: bool) -> LoadedClas
     network = torchvision.models.get_model(_model(weights), weights=None)
     try:
         network.load_state_dict(_read(file))
-    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+    except Exception as error:  # of many types: not an archive, more than weights, tensors of another model
         raise BadModel(
             f"torchvision:{argument}: {file} does not hold its weights ({explain_load_error(error)})"
         ) from error
@@ -90,7 +90,7 @@ def load(argument: str, options: ClassifierOptions, offline: bool) -> LoadedClas
 
 
 def _model(weights: Any) -> str:
-    """The architecture's name of an entry: ViT_B_16_Weights is the enumeration of vit_b_16."""
+    """Return the architecture's name of an entry: ViT_B_16_Weights is the enumeration of vit_b_16."""
     return type(weights).__name__.removesuffix("_Weights").lower()
 
 

@@ -128,9 +128,9 @@ def test_names_are_checked_before_anything_is_loaded() -> None:
     with pytest.raises(UnknownName, match="it has IMAGENET1K_V1, IMAGENET1K_V2"):
         INFO.loading.check(setup(offline=False, argument="resnet50.V1"))
     for name, elsewhere in (("googlenet", "timm has no"), ("inception_v3", r"timm:inception_v3\.tv_in1k")):
-        with pytest.raises(UnknownName, match=f"{name} of torchvision is not taken, .*{elsewhere}"):
+        with pytest.raises(UnknownName, match=f"{name} of torchvision is not supported, .*{elsewhere}"):
             INFO.loading.check(setup(offline=False, argument=f"{name}.IMAGENET1K_V1"))
-    says = r"resnet50 names no weights: it has IMAGENET1K_V1, IMAGENET1K_V2; write .*:resnet50\.IMAGENET1K_V1"
+    says = r"resnet50 names no weights; it has IMAGENET1K_V1, IMAGENET1K_V2; write .*:resnet50\.IMAGENET1K_V1"
     with pytest.raises(UnknownName, match=says):
         INFO.loading.check(setup(offline=False, argument="resnet50"))
     INFO.loading.check(setup(offline=False))

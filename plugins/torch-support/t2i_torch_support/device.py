@@ -1,4 +1,4 @@
-"""The device that a model runs on. torch is imported only where it must be asked."""
+"""The device that a model runs on. Imports torch only if necessary."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def select_device(name: str | None) -> torch.device:
 
 
 def get_device_type(name: str | None) -> str:
-    """Return `cpu`, `cuda` or `mps`, whether or not this machine has the device; for None, of the best it has."""
+    """Return `cpu`, `cuda` or `mps` for a device name, whether or not the device exists; for None, of the best."""
     return select_device(None).type if name is None else name.partition(":")[0]
 
 
 def check_device(name: str | None) -> None:
-    """Refuse a name that is no device, or a device that this machine does not have.
+    """Check that this machine has a device.
 
-    Call it in a component's `check`, so that the user learns it before weights are loaded.
+    Call it in a component's `check`, so that users see the error before weights are loaded.
 
     Raises:
-        BadOption: If there is no such device.
+        BadOption: The name is not valid, or this machine has no such device.
     """
     if name in (None, "cpu"):
         return

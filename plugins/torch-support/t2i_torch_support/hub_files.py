@@ -1,4 +1,4 @@
-"""Files of repositories on the Hugging Face hub: fetched if they may be, and which commit they are of."""
+"""Files of repositories on the Hugging Face hub: download, commits and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ON_EVERY_HUB = ("README.md", ".gitattributes")
 """Small files, of which every repository on the hub has at least one."""
 
 _SECONDS_TO_REACH = 5
-"""How long the hub may take to answer at all."""
+"""Time limit in seconds for the hub's first answer."""
 
 
 def fetch_from_hub(
@@ -73,10 +73,10 @@ def fetch_from_hub(
 
 
 def find_outage() -> str | None:
-    """Return why the hub cannot be reached; None if it can be.
+    """Return why the hub cannot be reached; None if it can be reached.
 
-    Ask before anything is fetched, so that nobody waits for the retries of the hub's client. The client's own
-    lines about each retry are kept from the user's terminal.
+    Call it before a download, so that nobody waits for the retries of the hub's client. The client's messages
+    about retries do not reach the user's terminal.
     """
     from huggingface_hub import constants, get_session
 
@@ -151,7 +151,7 @@ def make_hub_error(what: str, repository: str, error: BaseException) -> BadModel
 
 
 def resolve_commit(repository: str, file: str, revision: str | None, offline: bool, spec: str) -> str:
-    """Return the commit of a revision: the one that this machine knows it by, or else the hub's.
+    """Return the commit of a revision: the one in the local cache, or else the hub's.
 
     A known commit stays in use, so that a study does not change while it runs. The hub is asked by fetching a
     small file, so that its cache remembers the commit.
@@ -193,10 +193,10 @@ def read_commit(file: Path) -> str | None:
 
 
 def refuse_revision(revision: str | None, place: Path, spec: str) -> None:
-    """Refuse a revision of files on this machine, which have none.
+    """Check that no revision is given for local files, which have none.
 
     Raises:
-        BadOption: If one is given.
+        BadOption: A revision is given.
     """
     if revision is not None:
         raise BadOption(
@@ -206,7 +206,7 @@ def refuse_revision(revision: str | None, place: Path, spec: str) -> None:
 
 @contextmanager
 def network(allowed: bool) -> Iterator[None]:
-    """Keep libraries that ask the hub themselves (tokenizers) offline while nothing may be fetched."""
+    """Keep libraries with their own downloads (tokenizers) offline while nothing may be downloaded."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE

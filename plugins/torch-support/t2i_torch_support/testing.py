@@ -1,4 +1,4 @@
-"""Fixtures for tests that run small networks of torch: a `conftest.py` imports those it wants."""
+"""Fixtures for tests that run small networks of torch: a `conftest.py` imports them."""
 
 from __future__ import annotations
 

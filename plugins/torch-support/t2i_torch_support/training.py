@@ -141,7 +141,7 @@ def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> 
 @torch.no_grad()
 def update_average(average: nn.Module, network: nn.Module, keep: float) -> None:
     """Move the averaged weights a little towards the network's."""
-    # not the state's values, where a tensor that two modules share stands twice
+    # not the state's values, which contain a shared tensor twice
     ours, theirs = ([*one.parameters(), *one.buffers()] for one in (average, network))
     for kept, new in zip(ours, theirs, strict=True):
         if kept.dtype.is_floating_point:
@@ -158,7 +158,7 @@ def _groups(network: nn.Module, slow: nn.Module | None) -> list[dict[str, Any]]:
 
 
 def _settle(path: Path, settings: Mapping[str, Any]) -> None:
-    """Write the settings of a new training; refuse to continue one that began with others."""
+    """Write the settings of a new training; raise SystemExit if the folder's training has other settings."""
     text = json.dumps(settings, indent=2, default=str)
     if path.exists():
         before, now = ({**json.loads(one), "steps": None, "snapshots": None} for one in (path.read_text(), text))
@@ -173,7 +173,7 @@ def _settle(path: Path, settings: Mapping[str, Any]) -> None:
 
 
 def _write(state: dict[str, Any], path: Path) -> None:
-    """Write a checkpoint whole: a kill leaves the one before it."""
+    """Write a checkpoint atomically; a kill leaves the previous one."""
     part = path.with_suffix(".part")
     with part.open("wb") as file:
         torch.save(state, file)

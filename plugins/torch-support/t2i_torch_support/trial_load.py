@@ -10,7 +10,7 @@ import torch
 
 
 def try_load(load: Callable[[], object]) -> None:
-    """Raise what `load` would raise, mostly without its time and memory. For a component's `check`.
+    """Raise the errors of `load`, usually without its time and memory. For a component's `check`.
 
     On torch's meta device tensors have names and shapes but no values, and of a file only these are read: a
     ViT-L/14 of 1.7 GB takes less than a second. If the trial fails, the network is loaded for real, because the

@@ -71,10 +71,9 @@ def fetch_from_url(url: str, sha256: str | None, offline: bool, spec: str, folde
 
 
 def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
-    """Refuse a file that `fetch_from_url` would neither find on this machine nor be able to fetch.
+    """Check that `fetch_from_url` would find a file on this machine or could download it.
 
-    The server is asked for the file's head alone, and any answer will do, because some servers answer requests for
-    a head with an error.
+    The check sends a HEAD request, and any answer is enough, because some servers answer HEAD with an error.
 
     Raises:
         NotHere: If the file is not here and its server cannot be reached, or may not be asked.

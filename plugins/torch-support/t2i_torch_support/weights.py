@@ -1,4 +1,4 @@
-"""Files of weights: whether one is whole and the one that was asked for, and why one cannot be loaded."""
+"""Checks of weights files for damage and digest, and explanations of load errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAFE = ".safetensors"
 
 
 def check_file(file: Path, sha256: str | None, spec: str) -> Path:
-    """Return a file if it is there, whole and the one that was asked for.
+    """Return a file if it exists, is complete and has the expected digest.
 
     Args:
         file: A file on this machine; safetensors are checked for damage.

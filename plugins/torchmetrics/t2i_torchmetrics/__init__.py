@@ -1,1 +1,1 @@
-"""The classic metrics CLIPScore, FID, IS and KID, held to torchmetrics."""
+"""The metrics CLIPScore, FID, IS and KID, tested against torchmetrics."""

@@ -14,15 +14,19 @@ NEED = "embeddings"
 
 
 def clip_score(image: NDArray[np.float32], text: NDArray[np.float32], w: float) -> float:
-    """Return w max(cos(image, text), 0): Hessel et al. (2021), equation in section 3. NaN where either is 0."""
+    """Return w max(cos(image, text), 0); NaN if either vector is 0.
+
+    References:
+        Hessel et al. (2021), equation in section 3.
+    """
     a, b = image.astype(np.float64), text.astype(np.float64)
     length = float(np.linalg.norm(a) * np.linalg.norm(b))
-    # by rounding the cosine of a vector with itself can come out above 1, and the score above w
+    # rounding may make the cosine of a vector with itself exceed 1, and the score exceed w
     return w * min(max(float(a @ b) / length, 0.0), 1.0) if length else float("nan")
 
 
 class ClipScore(Metric):
-    """How well image and prompt go together."""
+    """CLIPScore: the similarity of image and prompt."""
 
     options: ClipScoreOptions
 
@@ -35,7 +39,7 @@ class ClipScore(Metric):
         return [sample.query(), Query(texts=(self.options.prefix + sample.prompt.text,))]
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn one image into one row."""
+        """Yield one row for one image."""
         answers = unit.one().all(NEED)
         image, text = (answer.values for answer in answers)
         if image.shape != text.shape:
@@ -43,7 +47,7 @@ class ClipScore(Metric):
             return
         if (read := answers[1].cut_to) is not None:
             yield Note(
-                f"the text is longer than the {read} tokens that the judge reads: the rest of it is not scored",
+                f"the text is longer than the {read} tokens that the judge reads; the rest is not scored",
                 counted=True,
             )
         score = clip_score(image, text, self.options.w)

@@ -1,4 +1,4 @@
-"""The metric `fid`: the Frechet distance of two sets' features, each taken for a Gaussian."""
+"""The metric `fid`: the Frechet distance of two sets' features, each modelled as a Gaussian."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ _AT_A_TIME = 1024
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Mean and unbiased covariance of n vectors of d numbers.
+    """Mean and unbiased covariance of n vectors with d dimensions.
 
-    covariance: (d, d); None where `rows` stand for it
-    rows:       (n, d), where n is no more than d: the vectors about their mean, over (n - 1)^(1/2), so that
-                rows.T @ rows is the covariance. What is worked out with them is sooner the fewer they are
+    Attributes:
+        mean: (d,).
+        covariance: (d, d); None if `rows` represent it.
+        rows: (n, d), if n <= d: the centred vectors divided by (n - 1)^(1/2), so that rows.T @ rows is the
+            covariance. Computations with few rows are faster.
     """
 
     n: int
@@ -35,18 +37,21 @@ class Gaussian:
 
     @classmethod
     def of(cls, vectors: Iterable[NDArray[np.float32]]) -> Gaussian:
-        """Work them out in one pass, so that memory does not grow with the number. Raises ValueError below two."""
+        """Compute the Gaussian in one pass with constant memory. Raises ValueError for fewer than two vectors."""
         waiting = iter(vectors)
         first = list(islice(waiting, 2))
         if len(first) < 2:
-            raise ValueError("a covariance wants at least two images")
+            raise ValueError("a covariance needs at least two images")
         d = len(first[0])
-        x = stacked([*first, *islice(waiting, d - 1)])  # one more than d, where there are as many
+        x = stacked([*first, *islice(waiting, d - 1)])  # up to d + 1 vectors
         n, origin = len(x), x.mean(axis=0)
         x -= origin
         if n <= d:
             return cls(n, origin, None, x / np.sqrt(n - 1))
-        total, products = x.sum(axis=0), x.T @ x  # about a point near the mean: about 0 products would cancel
+        total, products = (
+            x.sum(axis=0),
+            x.T @ x,
+        )  # relative to a point near the mean; relative to 0, products would cancel
         while some := list(islice(waiting, _AT_A_TIME)):
             x = stacked(some) - origin
             n += len(x)
@@ -56,32 +61,34 @@ class Gaussian:
 
     @cached_property
     def factor(self) -> Floats:
-        """A matrix whose factor.T @ factor is the covariance; as many rows as vectors where these are few."""
+        """A matrix with factor.T @ factor equal to the covariance; for few vectors, one row per vector."""
         if self.covariance is None:
             assert self.rows is not None
             return self.rows
         try:
             return np.linalg.cholesky(self.covariance).T
-        except np.linalg.LinAlgError:  # not of full rank, as where a feature never changes
+        except np.linalg.LinAlgError:  # not of full rank, for example if a feature is constant
             values, vectors = np.linalg.eigh(self.covariance)
             return np.sqrt(values.clip(0))[:, None] * vectors.T
 
     @property
     def variance(self) -> float:
-        """The covariance's trace."""
+        """The trace of the covariance."""
         return float(np.trace(self.covariance) if self.covariance is not None else np.square(self.rows).sum())
 
 
 def frechet_distance(a: Gaussian, b: Gaussian) -> float:
-    """Return |m_a - m_b|^2 + tr(A + B - 2 (A B)^(1/2)): Heusel et al. (2017), equation 6. At least 0.
+    """Return |m_a - m_b|^2 + tr(A + B - 2 (A B)^(1/2)), at least 0.
 
-    Where A = F'F and B = G'G, the trace of the root is the sum of the singular values of F G': the roots of the
-    eigenvalues of its square on either side, which is symmetric, and no larger than the vectors are many.
+    With A = F'F and B = G'G, the trace of the root is the sum of the singular values of F G', computed as the
+    roots of the eigenvalues of its symmetric square, whose size is at most the number of vectors.
 
-    The number is torchmetrics', and tests hold it to that. The arithmetic is not theirs, who take the eigenvalues
-    of A B itself, as large as the features are many and not symmetric: 30 times later for many images, more for
-    few, and an interval wants 21 roots. An eigenvalue that is 0 but for rounding adds 1e-8 of the largest root, to
-    theirs as to this.
+    Tests compare the value with torchmetrics. torchmetrics computes the eigenvalues of A B, which is asymmetric
+    and as large as the number of features. That takes 30 times longer for many images, and even longer for few; an
+    interval needs 21 roots. In both methods, an eigenvalue that is 0 up to rounding adds 1e-8 of the largest root.
+
+    References:
+        Heusel et al. (2017), equation 6.
     """
     if a.rows is None:
         square = b.factor @ a.covariance @ b.factor.T
@@ -94,13 +101,13 @@ def frechet_distance(a: Gaussian, b: Gaussian) -> float:
 
 
 class FrechetDistance(Distance):
-    """How far a model's images are from reference images."""
+    """FID: the Frechet distance of a model's images from reference images."""
 
     name = "fid"
     _known: tuple[Sequence[Answer], Gaussian] | None = None
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn a model's set into one row."""
+        """Yield one row for a model's set of images."""
         seen = Seen()
         reference = self._reference(unit.shared[REFERENCE])
         try:
@@ -113,7 +120,7 @@ class FrechetDistance(Distance):
         yield from self.unlike(seen)
 
     def _reference(self, answers: Sequence[Answer]) -> Gaussian:
-        """The reference's Gaussian, worked out once for all the sets that are measured against it."""
+        """The reference's Gaussian, computed once for all sets."""
         if self._known is None or self._known[0] is not answers:
             self._known = (answers, Gaussian.of(answer.observation.values for answer in answers))
         return self._known[1]

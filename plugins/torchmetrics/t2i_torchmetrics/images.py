@@ -1,4 +1,4 @@
-"""What is known of image files beside their vectors: formats and sizes, on both sides."""
+"""Formats and sizes of image files on both sides of a distance."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def _size(pixels: NDArray[np.uint8], _: Any) -> Mapping[str, NDArray[np.int32]]:
 
 
 SIZE = Derive("size", _size)
-"""Width and height, kept beside the features of a generated image."""
+"""Width and height, stored with the features of a generated image."""
 
 
 @dataclass
 class Seen:
-    """How many files there are of each format, and images of each width and height."""
+    """Number of files by format, and of images by width and height."""
 
     formats: Counter[str] = field(default_factory=Counter)
     sizes: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class Seen:
 
 
 def seen_in(files: list[Path]) -> Seen:
-    """Count files of a folder, which are images: only their heads are read."""
+    """Count the image files of a folder; read only their headers."""
     seen = Seen()
     for path in files:
         seen.add(path, read_header(path, RULES).size)

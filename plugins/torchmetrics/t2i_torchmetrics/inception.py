@@ -1,4 +1,4 @@
-"""The judge: features and logits of the Inception network that FID, IS and KID are published with."""
+"""The judge: features and logits of the Inception network of published FID, IS and KID."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from t2i_torchmetrics.judge_plugin import _labels
 from t2i_torchmetrics.options import InceptionOptions
 
 _ON_GPU, _ELSEWHERE = 64, 16
-"""How many images at a time, at first."""
+"""Initial batch size."""
 _LAYERS = {"features": "2048", "classify": "logits_unbiased"}
-"""What answers each capability. The Inception Score's logits are those before the last layer's bias is added."""
+"""Output of the network for each capability. The Inception Score uses logits without the last layer's bias."""
 
 
 class Inception:
-    """Answers `features` (pool3, 2048 numbers) and `classify` (1008 logits, without the bias of the last layer).
+    """Computes features (pool3, 2048 dimensions) and logits (1008 classes, without the bias of the last layer).
 
-    Images are taken whole, as 8-bit numbers, and brought to 299 x 299 pixels in the network, as `resize` says. The
-    same for any batch up to rounding (1e-4 of the largest number in float32 on a CPU).
+    The network takes whole 8-bit images and resizes them to 299 x 299 pixels according to the option `resize`.
+    Results do not depend on the batch up to rounding (1e-4 of the largest value in float32 on a CPU).
     """
 
     def __init__(self, setup: Setup[InceptionOptions]) -> None:
@@ -55,19 +55,19 @@ class Inception:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a reader of its answers must know; the batch is what was left of it after any halving."""
+        """Settings for the manifest; the batch size is the current one, after any halving."""
         return {**self._fixed, "batch_size": self._batches.size}
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Features | ClassScores]]:
-        """Look at the image of each query, in order."""
+        """Yield each query with the answer for its image, in order."""
         for query, vector in self._batches.map(partial(self._vectors, _LAYERS[capability]), queries):
             values = vector.numpy()
             yield query, Features(values) if capability == "features" else ClassScores(values, self._labels)
 
     def close(self) -> None:
-        """Let go of the network."""
+        """Release the network."""
         del self._network
 
     def _vectors(self, layer: str, queries: list[Query]) -> list[torch.Tensor]:
@@ -82,7 +82,7 @@ class Inception:
 
 
 def _by_size(queries: list[Query]) -> Iterable[list[int]]:
-    """Places of queries whose images are of one size: only these can be worked on together."""
+    """Return the indices of queries by image size; only images of equal size share a batch."""
     places: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for i, query in enumerate(queries):
         places[query.images[0].pixels.shape].append(i)
@@ -99,4 +99,4 @@ def network(options: InceptionOptions, file: Path) -> Any:
             antialias=options.resize == "antialias",
         )
     except RuntimeError as error:  # tensors of another model
-        raise BadModel(f"inception-v3: {file} is not this network's ({describe_error(error)})") from error
+        raise BadModel(f"inception-v3: {file} is for another network ({describe_error(error)})") from error

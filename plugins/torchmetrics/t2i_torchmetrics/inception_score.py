@@ -1,4 +1,4 @@
-"""The metric `is`: the Inception Score, of any classifier."""
+"""The metric `is`: the Inception Score with any classifier."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ NEED = "classes"
 
 
 def inception_score(log_probabilities: Floats) -> float:
-    """Return exp(mean over images x of KL(p(y|x) || p(y))): Salimans et al. (2016), section 4.
+    """Return exp(mean over images x of KL(p(y|x) || p(y))), at least 1, at most the number of classes or images.
 
-    log_probabilities: (images, classes). Between 1 and the number of classes, nor more than that of images.
+    Args:
+        log_probabilities: (images, classes).
+
+    References:
+        Salimans et al. (2016), section 4.
     """
     p = np.exp(log_probabilities)
     marginal = p.mean(axis=0)
-    # the mean of KL is H(p(y)) - mean H(p(y|x)); a class that no image has any part in adds nothing
+    # the mean of KL is H(p(y)) - mean H(p(y|x)); a class with probability 0 in all images adds nothing
     gain = (p * log_probabilities).sum(axis=1).mean() - (marginal * np.log(np.maximum(marginal, 1e-300))).sum()
     return max(float(np.exp(gain)), 1.0)
 
 
 class InceptionScore(SetMetric):
-    """Are single images clear to a classifier, and all together varied?"""
+    """Inception Score: how confidently a classifier labels each image, and how varied the labels are."""
 
     options: InceptionScoreOptions
 
@@ -37,13 +41,13 @@ class InceptionScore(SetMetric):
         self.needs = (Need(NEED, "classify"),)
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Excluded]:
-        """Turn a model's set into one row: the mean over equal random splits, none of a single image."""
+        """Yield one row for a model's set: the mean over equal random splits with at least two images each."""
         logits, order = [], []
         for observed in unit.observed:
             logits.append(observed.one(NEED).logits)
             order.append(float(chance(observed.sample, self.options.seed, 1)[0]))
         if len(logits) < 2:
-            yield Excluded("is: the score of a single image is 1 whatever it shows: at least two are needed")
+            yield Excluded("is: the score of a single image is always 1; at least two images are needed")
             return
         log_probabilities = log_softmax(stacked(logits)[np.argsort(order)], axis=1)
         splits = np.array_split(log_probabilities, min(self.options.splits, len(logits) // 2))

@@ -1,4 +1,4 @@
-"""The judge that t2i-torchmetrics offers. Imports nothing heavy: torch and torchmetrics wait for the factory."""
+"""The plugin module of the judge. Only the factory imports torch and torchmetrics."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from t2i_core.api import Judge
 
 SHA256 = "6726825d0af5f729cebd5821db510b11b1cfad8faad88a03f1befd49fb9129b2"
-"""Of the published weights."""
+"""SHA-256 of the published weights."""
 OUTPUTS = 1008
-"""Outputs of the network: the 1000 classes of ImageNet and eight that were never trained."""
+"""Number of outputs of the network: 1000 classes of ImageNet and eight untrained ones."""
 
 
 @hookimpl
 def t2i_judges() -> list[JudgeInfo]:
-    """Offer the Inception network of FID, IS and KID."""
+    """Return the descriptor of the Inception network."""
     return [
         JudgeInfo(
             name="inception-v3",
-            summary="The Inception network of 2015 that FID, IS and KID are measured with.",
+            summary="The Inception network of 2015, which FID, IS and KID use.",
             options=InceptionOptions,
             capabilities={"features": frozenset(), "classify": frozenset()},
             create=_create,
@@ -37,8 +37,7 @@ def t2i_judges() -> list[JudgeInfo]:
                 "Obukhov et al.: torch-fidelity. 2020",
                 licence="Apache-2.0",
                 memory_gb=1.5,
-                notes="Its classes have no names here: it serves the Inception Score alone, not who asks "
-                "for classes.",
+                notes="Its classes have no names, so only the Inception Score can use its classification.",
             ),
         )
     ]

@@ -15,7 +15,11 @@ from t2i_torchmetrics.vectors import Floats, chance, stacked
 
 
 def kernel(x: Floats, y: Floats) -> Floats:
-    """Return (x y / d + 1)^3 for each pair of rows: Binkowski et al. (2018), section 4, equation 7."""
+    """Return (x y / d + 1)^3 for each pair of rows.
+
+    References:
+        Binkowski et al. (2018), section 4, equation 7.
+    """
     inner: Floats = x @ y.T / x.shape[1] + 1
     return inner * inner * inner
 
@@ -28,24 +32,24 @@ def within(x: Floats) -> float:
 
 
 def discrepancy(x: Floats, y: Floats, within_y: float | None = None) -> float:
-    """Return the unbiased estimate of the squared MMD of two sets; `within_y` where it is known already."""
+    """Return the unbiased estimate of the squared MMD of two sets; `within_y` may be precomputed."""
     return within(x) + (within(y) if within_y is None else within_y) - 2 * float(kernel(x, y).mean())
 
 
 def subset(draws: Floats, size: int) -> np.ndarray:
-    """Return the places of the smallest numbers, which is a random subset."""
+    """Return the indices of the smallest random numbers, which are a random subset."""
     return np.argpartition(draws, size - 1)[:size] if size < len(draws) else np.arange(len(draws))
 
 
 class KernelDistance(Distance):
-    """How far a model's images are from reference images, without bias."""
+    """KID: the kernel distance of a model's images from reference images, without bias."""
 
     name = "kid"
     options: KidOptions
     _known: tuple[Sequence[Answer], _Reference] | None = None
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn a model's set into one row: the mean over subsets of both sides."""
+        """Yield one row for a model's set: the mean over subsets of both sides."""
         seen, count = Seen(), self.options.subsets
         reference = self._reference(unit.shared[REFERENCE])
         vectors, draws = [], []
@@ -54,7 +58,7 @@ class KernelDistance(Distance):
             draws.append(chance(sample, self.options.seed, count))
         size = min(self.options.subset_size, len(vectors), len(reference.vectors))
         if size < 2:
-            yield Failure("kid: a kernel distance wants at least two images")
+            yield Failure("kid: a kernel distance needs at least two images")
             return
         generated, drawn = stacked(vectors), np.stack(draws)
         found = [
@@ -65,7 +69,7 @@ class KernelDistance(Distance):
         yield from self.unlike(seen)
 
     def _reference(self, answers: Sequence[Answer]) -> _Reference:
-        """The reference, read once for all the sets that are measured against it."""
+        """The reference, read once for all sets."""
         if self._known is None or self._known[0] is not answers:
             vectors = stacked([answer.observation.values for answer in answers])
             self._known = (answers, _Reference(vectors, self.options))
@@ -73,7 +77,7 @@ class KernelDistance(Distance):
 
 
 class _Reference:
-    """The reference images' features, and their subsets with what is known of them."""
+    """The features of the reference images, and their subsets with precomputed kernel means."""
 
     def __init__(self, vectors: Floats, options: KidOptions) -> None:
         self.vectors = vectors
@@ -81,7 +85,7 @@ class _Reference:
         self._within: dict[tuple[int, int], float] = {}
 
     def subset(self, number: int, size: int) -> tuple[Floats, float]:
-        """Return the vectors of one subset and the kernel's mean within it."""
+        """Return the vectors of one subset, and the kernel's mean within it."""
         vectors = self.vectors[subset(self._draws[:, number], size)]
         if (number, size) not in self._within:
             self._within[number, size] = within(vectors)

@@ -1,4 +1,4 @@
-"""The metrics that t2i-torchmetrics offers. Imports nothing heavy."""
+"""The plugin module of the metrics. Imports no heavy library."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from t2i_torchmetrics.options import ClipScoreOptions, InceptionScoreOptions, Ki
 if TYPE_CHECKING:
     from t2i_core.api import Metric
 
-#: what measuring depends on: not the judge
+#: modules that measuring depends on, without the judge
 _CODE = ("plugin.py", "options.py", "vectors.py", "remarks.py")
 _OF_DISTANCES = (*_CODE, "reference.py", "images.py", "sides.py")
 
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer the four metrics."""
+    """Return the descriptors of the four metrics."""
     return [
         MetricInfo(
             name="clipscore",
-            summary="How well image and prompt go together: cosine of their CLIP embeddings, of negative ones 0.",
+            summary="Similarity of image and prompt: cosine of their CLIP embeddings, at least 0.",
             options=ClipScoreOptions,
             about=About(
                 citation="Hessel et al.: CLIPScore: A Reference-free Evaluation Metric for Image Captioning. "
@@ -46,7 +46,7 @@ def t2i_metrics() -> list[MetricInfo]:
         ),
         MetricInfo(
             name="fid",
-            summary="How far the images are from reference images: Frechet distance of Inception features.",
+            summary="Distance of the images from reference images: Frechet distance of Inception features.",
             options=ReferenceOptions,
             create=_fid,
             code=(*_OF_DISTANCES, "fid.py"),
@@ -56,13 +56,12 @@ def t2i_metrics() -> list[MetricInfo]:
             about=About(
                 citation="Heusel et al.: GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash "
                 "Equilibrium. NeurIPS 2017. arXiv:1706.08500",
-                notes="Biased upward where images are few: compare sets of the same size, against the same "
-                "reference.",
+                notes="Biased upward for few images; compare sets of the same size, against the same reference.",
             ),
         ),
         MetricInfo(
             name="is",
-            summary="Inception Score: are single images clear to a classifier, and all together varied?",
+            summary="Inception Score: confidence of a classifier on each image, and variety of all images.",
             options=InceptionScoreOptions,
             create=_inception_score,
             code=(*_CODE, "inception_score.py"),
@@ -70,19 +69,21 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(judges={"classify": "inception-v3"}),
             about=About(
                 citation="Salimans et al.: Improved Techniques for Training GANs. NeurIPS 2016. arXiv:1606.03498",
-                notes="Grows with the number of images in a split: compare sets of the same size.",
+                notes="Grows with the number of images in a split; compare sets of the same size.",
             ),
         ),
         MetricInfo(
             name="kid",
-            summary="How far the images are from reference images: kernel distance of Inception features.",
+            summary="Distance of the images from reference images: kernel distance of Inception features.",
             options=KidOptions,
             about=About(citation="Binkowski et al.: Demystifying MMD GANs. ICLR 2018. arXiv:1801.01401"),
             create=_kid,
             code=(*_OF_DISTANCES, "kid.py"),
             loading=Loading(weights=_reference, check=_check_reference),
             measures=(
-                Measure("kid", "Squared MMD of features, unbiased; below 0 by chance.", higher_is_better=False),
+                Measure(
+                    "kid", "Squared MMD of features, unbiased; may be below 0 by chance.", higher_is_better=False
+                ),
             ),
             defaults=Defaults(judges={"features": "inception-v3"}),
         ),

@@ -1,4 +1,4 @@
-"""The reference images: every image file of a folder. Imports nothing heavy, for fingerprints are made of it."""
+"""The reference images: all image files of a folder. Imports no heavy library, because fingerprints need it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ FORMATS = {
     ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WebP", ".bmp": "BMP", ".tif": "TIFF",
     ".tiff": "TIFF",
 }  # fmt: skip
-"""Formats of image files by ending."""
+"""Formats of image files by suffix."""
 
 RULES = DecodingRules(formats=("PNG", "JPEG", "WEBP", "BMP", "TIFF"))
-"""Which of them are decoded."""
+"""Rules for decoding the files."""
 
 
 def files(folder: Path) -> list[Path]:
-    """Return a folder's image files, folders within it included, sorted. Raises BadOption below two."""
+    """Return the image files of a folder and its subfolders, sorted. Raises BadOption for fewer than two."""
     folder = folder.expanduser()
     if not folder.is_dir():
         raise BadOption(f"option reference: there is no folder {folder}")
     found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in FORMATS and p.is_file())
     if len(found) < 2:
         count = f"{len(found) or 'no'} image{'s' * (len(found) != 1)}"
-        raise BadOption(f"option reference: {folder} holds {count}, want at least two ({', '.join(FORMATS)})")
+        raise BadOption(
+            f"option reference: {folder} holds {count}, but at least two are needed ({', '.join(FORMATS)})"
+        )
     return found
 
 
 def check(folder: Path) -> None:
-    """Raise BadOption where one of a folder's image files is none, told without decoding any, and as above.
+    """Raise BadOption if a folder has fewer than two image files, or one of them is damaged; decode none.
 
-    Of a PNG every part's checksum is looked at, so that one that was cut off is told; of other formats the head.
+    For PNG, all checksums are verified, which detects truncated files; for other formats, only the header.
     """
     from t2i_core.files.image_file import DamagedImage, verify
 
@@ -44,5 +46,5 @@ def check(folder: Path) -> None:
 
 
 def format_of(path: Path) -> str:
-    """Return the format that a file's ending names."""
+    """Return the format of a file's suffix."""
     return FORMATS.get(path.suffix.lower(), path.suffix or "unknown")

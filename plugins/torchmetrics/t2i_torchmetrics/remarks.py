@@ -1,4 +1,4 @@
-"""What makes a distance between two sets of images doubtful, in words."""
+"""Warnings about doubtful distances between sets of images."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from t2i_torchmetrics.images import Seen
 
 ENOUGH_FOR_FID = 10_000
-"""Heusel et al. recommend at least as many images (README of bioinf-jku/TTUR)."""
+"""Number of images that Heusel et al. recommend at least (README of bioinf-jku/TTUR)."""
 OF_PUBLISHED_IS = 50_000
-"""What Salimans et al. (2016, section 4) measure the Inception Score on."""
+"""Number of images and splits in Salimans et al. (2016, section 4)."""
 
 
 def few_for_fid(generated: int, reference: int, dimensions: int) -> Iterator[str]:
-    """Say where there are too few images for a Frechet distance."""
+    """Yield warnings about too few images for a Frechet distance."""
     for which, n in (("generated", generated), ("reference", reference)):
         if n <= dimensions:
             yield (
@@ -30,7 +30,7 @@ def few_for_fid(generated: int, reference: int, dimensions: int) -> Iterator[str
 
 
 def few_for_is(images: int, splits: int, asked: int) -> Iterator[str]:
-    """Say where there are fewer splits than asked for, and fewer images than published scores are made of."""
+    """Yield warnings about fewer splits than requested, and fewer images than in published scores."""
     if splits < asked:
         yield (
             f"is: {splits} split{'s' * (splits != 1)} in place of {asked}: {images} images give no more of two "
@@ -44,13 +44,13 @@ def few_for_is(images: int, splits: int, asked: int) -> Iterator[str]:
 
 
 def few_for_kid(size: int, asked: int) -> Iterator[str]:
-    """Say where subsets are smaller than asked for."""
+    """Yield a warning if subsets are smaller than requested."""
     if size < asked:
         yield f"kid: subsets of {size} images, for there are no {asked} on both sides; the distance stays unbiased"
 
 
 def unlike(metric: str, generated: Seen, reference: Seen) -> Iterator[str]:
-    """Say where the files of both sides differ in what the network sees too: their format and their size."""
+    """Yield warnings about different formats and sizes of the two sides' files, which the network sees too."""
     if set(generated.formats) != set(reference.formats) or len(generated.formats) > 1:
         yield (
             f"{metric}: the generated images are {_named(generated.formats)}, the reference images "

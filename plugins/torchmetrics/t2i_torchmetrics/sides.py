@@ -1,4 +1,4 @@
-"""The two sides of a distance: what both `fid` and `kid` ask, and how they read it."""
+"""Base class of `fid` and `kid`: needs and features of the two sides of a distance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GENERATED, REFERENCE = "features", "reference"
 
 
 class Distance(SetMetric):
-    """A metric between a model's images and those of a folder, both seen by the same judge."""
+    """A metric between a model's images and those of a folder, with features from the same judge."""
 
     name: ClassVar[str]
     options: ReferenceOptions
@@ -40,16 +40,16 @@ class Distance(SetMetric):
         return seen_in([image.path for image in self._reference_images])
 
     def read(self, unit: Unit, seen: Seen) -> Iterator[tuple[Sample, NDArray[np.float32]]]:
-        """Yield each sample of a set with its features, and count what its file is like."""
+        """Yield each sample of a set with its features, and count its file's format and size."""
         for observed in unit.observed:
             sample = observed.sample
             width, height = observed.derived(GENERATED)["size"].tolist()
-            assert sample.image is not None  # which the need asks for
+            assert sample.image is not None  # the need requests images
             seen.add(sample.image.path, (width, height))
             yield sample, observed.one(GENERATED).values
 
     def unlike(self, seen: Seen) -> Iterator[Note]:
-        """Say how the files of both sides differ."""
+        """Warn about differences between the two sides' files."""
         return map(Note, remarks.unlike(self.name, seen, self._reference_seen))
 
     def _reference_queries(self, _: Sequence[Sample]) -> list[Query]:

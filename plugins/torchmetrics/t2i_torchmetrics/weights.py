@@ -1,4 +1,4 @@
-"""The judge's weights: from the cache that torch-fidelity and torchmetrics use too, or fetched."""
+"""The judge's weights, in the cache that torch-fidelity and torchmetrics use too."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from t2i_torchmetrics.options import InceptionOptions
 
 SPEC = "inception-v3"
 URL = "https://github.com/toshas/torch-fidelity/releases/download/v0.2.0/weights-inception-2015-12-05-6726825d.pth"
-"""Published as a pickle only, so its digest is pinned and nothing but weights is taken from it."""
+"""Published only as a pickle, so its digest is pinned and only weights are read from it."""
 
 
 def fetch(options: InceptionOptions, offline: bool) -> Path:
-    """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
+    """Return the file of weights; download it if it is missing and may be downloaded. Raises BadModel."""
     if options.checkpoint:
         return check_file(options.checkpoint, options.sha256, SPEC)
     return url_files.fetch_from_url(URL, SHA256, offline, SPEC)
 
 
 def check(options: InceptionOptions, offline: bool) -> None:
-    """Raise BadModel where the weights are neither here, as they should be, nor to be had."""
+    """Raise BadModel if the weights are missing or damaged and cannot be downloaded."""
     if offline or options.checkpoint:
         fetch(options, offline=True)
     else:
@@ -35,10 +35,9 @@ def check(options: InceptionOptions, offline: bool) -> None:
 
 
 def trusted(file: Path) -> io.BytesIO:
-    """Return a file's weights, and nothing else that it may hold, as torch saves them.
+    """Return a file object with only the weights of a file, as torch saves them.
 
-    The network's class reads its file as a pickle of anything; what it is given here was read as weights alone.
-    Raises BadModel.
+    The network's class would unpickle any object; this function reads the file as weights only. Raises BadModel.
     """
     data = io.BytesIO()
     torch.save(_state(file), data)
@@ -54,6 +53,6 @@ def _state(file: Path) -> Mapping[str, torch.Tensor]:
 
             return load_file(file)
         state: Mapping[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:  # of many kinds: no archive, more than weights
+    except Exception as error:  # of many types: not an archive, more than weights
         raise BadModel(f"{SPEC}: {file} does not hold weights ({explain_load_error(error)})") from error
     return state

@@ -125,7 +125,7 @@ def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     torch.save({"fc.weight": torch.zeros(2, 2)}, tmp_path / "other.pth")
     info = settle_component(INFO, InceptionOptions(checkpoint=tmp_path / "other.pth"))
     for tried in (lambda: INFO.loading.check(info.setup()), lambda: INFO.create(info.setup(device="cpu"))):
-        with pytest.raises(BadModel, match="is not this network's"):
+        with pytest.raises(BadModel, match="is for another network"):
             tried()
 
 

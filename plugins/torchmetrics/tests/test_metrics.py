@@ -393,7 +393,7 @@ def test_a_reference_that_is_none_is_refused_before_anything_runs(name: str, tmp
     info = INFOS[name]
     for folder, why in (
         (tmp_path / "none", "there is no folder"),
-        (tmp_path, "holds no images, want at least two"),
+        (tmp_path, "holds no images, but at least two"),
     ):
         with pytest.raises(BadOption, match=why):
             info.loading.check(settle_component(info, info.options(reference=folder)).setup())
@@ -437,7 +437,7 @@ def test_another_reference_is_another_metric(tmp_path: Path) -> None:
 
 
 def test_a_single_image_has_no_distance(tmp_path: Path, reference: Path) -> None:
-    for metric, why in (("fid", "a covariance wants at least two"), ("kid", "wants at least two images")):
+    for metric, why in (("fid", "a covariance needs at least two"), ("kid", "needs at least two images")):
         run = evaluate(
             INFOS[metric], NOISE, prompts="test-prompts", limit=1, seeds=1, out=tmp_path / metric,
             resolver=RESOLVER, options={metric: {"reference": str(reference)}},

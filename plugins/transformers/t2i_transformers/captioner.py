@@ -1,4 +1,4 @@
-"""The judge of `caption`: BLIP and GIT."""
+"""The judge that captions images with BLIP and GIT."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _ON_GPU, _ELSEWHERE = 32, 8
 
 
 class Captioner(TransformersJudge):
-    """Answers `caption`: the most probable words by greedy or beam search, never drawn by lot.
+    """Captions images by greedy or beam search, without sampling.
 
-    The same for any batch, but where two words are as probable as each other up to rounding.
+    Captions do not depend on the batch, except if two words have equal probability up to rounding.
     """
 
     def __init__(self, setup: Setup[CaptionerOptions], place: CheckpointPlace) -> None:
@@ -30,7 +30,7 @@ class Captioner(TransformersJudge):
         )
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Caption]:
-        """Describe the image of each query."""
+        """Return a caption of each query's image."""
         prepared = [
             {"pixel_values": self.loaded.processor(images=q.images[0].pil(), return_tensors="pt")["pixel_values"]}
             for q in queries

@@ -1,4 +1,4 @@
-"""The judge of `detect` with colours: a DETR, and beside its heads a linear one of colours on the same queries."""
+"""The judge that detects objects and their colours: a DETR with a linear colour head on the same queries."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .options import DetectorOptions
 from .places import CheckpointPlace
 
 TOGETHER = frozenset({"detr"})
-"""The architectures whose queries hold one softmax over classes and none; the others' classes are scored apart."""
+"""Architectures with one softmax over classes and "no object"; the others score each class with a sigmoid."""
 
 
 class ColouredDetector(Detector):
-    """Answers `detect`, with `class_probs` and `colours`.
+    """Detects objects, with `class_probs` and `colours`.
 
-    Classes: of DETR the softmax over classes and no object, the latter's column left out; of RT-DETR and D-FINE
-    each class's own probability (`together`). Colours: the softmax of the head.
+    Class probabilities are DETR's softmax without the column "no object", or RT-DETR's and D-FINE's probability of
+    each class, normalised by `together`. Colour probabilities are the softmax of the colour head.
     """
 
     def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
@@ -51,21 +51,30 @@ class ColouredDetector(Detector):
 
 
 def load_head(place: CheckpointPlace, file: Path, shape: tuple[int, int]) -> nn.Linear:
-    """Load a head of colours, in single precision. Raises BadModel where it is none of this shape."""
+    """Load a colour head in float32.
+
+    Args:
+        place: The checkpoint, for messages.
+        file: File of the head.
+        shape: Number of colours, and width of the queries.
+
+    Raises:
+        BadModel: The file cannot be loaded or has another shape.
+    """
     try:
         tensors: dict[str, Tensor] = load_file(file)
-    except Exception as error:  # safetensors' own, or that of a file that cannot be opened
+    except Exception as error:  # an error of safetensors or of opening the file
         raise BadModel(f"{place.spec}: {file} cannot be loaded ({explain_load_error(error)})") from error
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     wanted = {"weight": shape, "bias": shape[:1]}
     if found != wanted:
-        raise BadModel(f"{place.spec}: {file} is no head of its colours: it holds {found}, and should {wanted}")
+        raise BadModel(f"{place.spec}: {file} does not fit its colours: it must hold {wanted} (got {found})")
     head = nn.Linear(shape[1], shape[0])
     head.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     return head.requires_grad_(False)
 
 
 def save_head(head: nn.Linear, folder: Path) -> None:
-    """Write a head of colours beside what `save_pretrained` wrote."""
+    """Write a colour head into the folder that `save_pretrained` wrote."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in head.state_dict().items()}
     save_file(tensors, folder / places.COLOURS)

@@ -1,4 +1,4 @@
-"""A detector and its head of colours as one network to train, and the loss of both."""
+"""A detector with its colour head as one network for training, and the loss of both."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from transformers.loss.loss_rt_detr import RTDetrHungarianMatcher
 from .coloured import TOGETHER, save_head
 
 UNKNOWN = -100
-"""The colour of a thing whose colour nobody knows: it counts nothing."""
+"""Label of an unknown colour, which the loss ignores."""
 
 Labels = Sequence[Mapping[str, Tensor]]
-"""For each image class_labels (n,), boxes (n, 4) as centre and extent in shares of the image, colours (n,)."""
+"""For each image: class_labels (n,), boxes (n, 4) as centre and size in shares of the image, colours (n,)."""
 
 
 class Coloured(nn.Module):
-    """A detector of transformers, and a linear head of colours on its decoder's last hidden states.
+    """A detector of transformers with a linear colour head on the decoder's last hidden states.
 
-    classes: what the detector's heads tell apart, in order; their synsets are kept with it
+    Attributes:
+        network: The detector.
+        classes: Classes in the order of the detector's logits; their synsets are saved with the model.
+        colours: Names of the colours in the order of the head's logits.
+        head: The colour head.
+        matcher: Matches queries with objects, as in the detector's loss.
     """
 
     def __init__(self, network: Any, classes: Sequence[ObjectClass], colours: Sequence[str]) -> None:
@@ -40,27 +45,40 @@ class Coloured(nn.Module):
             self.matcher = RTDetrHungarianMatcher(config)
 
     def losses(self, pixels: Tensor, labels: Labels) -> dict[str, Tensor]:
-        """The loss to make small, and its parts: the model's own, and the cross-entropy of colours.
+        """Return the training loss and its parts.
 
-        Colours are read from the queries that the library's own matcher gives to the things; queries that
-        learn to undo noise (RT-DETR's, which come first) have no part in it. Beside them how many of the colours
-        that are known are right.
+        The loss is the detector's loss plus the cross-entropy of colours, for the queries that the library's
+        matcher assigns to objects. RT-DETR's denoising queries, which come first, have no colour loss.
+
+        Args:
+            pixels: Images (N, 3, H, W).
+            labels: Labels of each image.
+
+        Returns:
+            `loss`, its parts `objects` and `colour`, and `colours_right`: the share of known colours predicted
+            correctly.
         """
         out = self.network(pixel_values=pixels, labels=[dict(one) for one in labels])
         plain = slice(-self.network.config.num_queries, None)
         queries = {"logits": out.logits[:, plain], "pred_boxes": out.pred_boxes[:, plain]}
         guesses = self.head(out.last_hidden_state[:, plain])
         matched = self.matcher(queries, labels)
-        said = torch.cat([guess[of] for guess, (of, _) in zip(guesses, matched, strict=True)])
+        predicted = torch.cat([guess[of] for guess, (of, _) in zip(guesses, matched, strict=True)])
         true = torch.cat([one["colours"][to] for one, (_, to) in zip(labels, matched, strict=True)])
         known = int((true != UNKNOWN).sum())
-        # a sum over nothing, and not a mean, where no colour is known
-        colour = functional.cross_entropy(said, true, ignore_index=UNKNOWN, reduction="sum") / max(1, known)
-        right = (said.argmax(-1) == true).sum() / max(1, known)
+        # the mean of an empty batch would be NaN; its sum is 0
+        colour = functional.cross_entropy(predicted, true, ignore_index=UNKNOWN, reduction="sum") / max(1, known)
+        right = (predicted.argmax(-1) == true).sum() / max(1, known)
         return {"loss": out.loss + colour, "objects": out.loss, "colour": colour, "colours_right": right}
 
     def save(self, processor: Any, folder: Path, half: bool = False) -> None:
-        """Write what the judge `coloured-detector` reads. half: in half precision, which changes the network."""
+        """Write a checkpoint for the judge `coloured-detector`.
+
+        Args:
+            processor: Image processor, saved with it.
+            folder: Where to write.
+            half: Convert to half precision, which changes this network too.
+        """
         if half:
             self.half()
         synsets = {str(number): one.synset for number, one in enumerate(self.classes) if one.synset}
@@ -71,7 +89,7 @@ class Coloured(nn.Module):
 
 
 def named(classes: Sequence[ObjectClass]) -> dict[str, Any]:
-    """What a config of the library says of classes: their names."""
+    """Return the entries for class names in a config of transformers."""
     return {
         "id2label": {number: one.name for number, one in enumerate(classes)},
         "label2id": {one.name: number for number, one in enumerate(classes)},

@@ -1,4 +1,4 @@
-"""The judge of `detect`: DETR and YOLOS, each of whose queries holds a box and a softmax over classes and none."""
+"""The judge that detects objects with DETR and YOLOS."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ON_GPU, _ELSEWHERE = 16, 4
 
 
 class Detector(TransformersJudge):
-    """Answers `detect`, with `class_probs`: the softmax over classes and no object, the latter's column left out.
+    """Detects objects, with `class_probs`: the softmax over the classes without the column "no object".
 
-    A detection's class is its most probable one, its score that probability. Boxes are cut at the image's edges.
-    The same for any batch up to rounding (1e-4 of a pixel and of a probability in float32 on a CPU).
+    A detection has its most probable class, with that probability as score. Boxes are clipped to the image.
+    Results do not depend on the batch up to rounding (1e-4 of a pixel and of a probability in float32 on a CPU).
     """
 
     colours: tuple[str, ...] = ()
-    """What a subclass tells apart beside classes."""
+    """Names of the colours that a subclass predicts."""
 
     def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
         super().__init__(
@@ -37,14 +37,14 @@ class Detector(TransformersJudge):
         self._columns, self._labels = list(classes), tuple(classes.values())
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Detections]:
-        """Find what is in the image of each query."""
+        """Return the detections in each query's image."""
         images = [query.images[0].pil() for query in queries]
         prepared = [self.loaded.processor(images=image, return_tensors="pt") for image in images]
         found = in_groups(prepared, self._run)
         return [self._detections(image.size, *tensors) for image, tensors in zip(images, found, strict=True)]
 
     def _run(self, features: Features) -> list[Any]:
-        """Return what `_detections` takes of each image."""
+        """Return the arguments of `_detections` for each image."""
         with torch.inference_mode():
             out = self.loaded.network(**self.loaded.inputs(features))
         probabilities = out.logits.float().softmax(-1)[..., self._columns].cpu()
@@ -74,10 +74,13 @@ class Detector(TransformersJudge):
 
 
 def together(apart: torch.Tensor) -> torch.Tensor:
-    """Probabilities of classes (n, classes) that stand apart as of classes of which one at most is true.
+    """Return independent class probabilities as those of mutually exclusive classes.
 
-    The most probable keeps its own, which is the detection's score; the rest are made smaller, all alike, where
-    they sum to more than it leaves. What shares one softmax already is left as it is.
+    The most probable class keeps its probability, which is the detection's score. The others are scaled down by
+    one factor if the sum exceeds 1. Probabilities of one softmax stay unchanged.
+
+    Args:
+        apart: Probabilities (n, classes).
     """
     best, column = apart.max(-1, keepdim=True)
     rest = (apart.sum(-1, keepdim=True) - best).clamp(min=torch.finfo(apart.dtype).tiny)

@@ -1,4 +1,4 @@
-"""How words are searched for: always the most probable ones."""
+"""Text generation without sampling."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ _BY_LOT = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutof
 
 
 def searching(network: Any, beams: int, max_tokens: int) -> dict[str, Any]:
-    """Have a network search without drawing lots, whatever its checkpoint says; return how it then searches.
+    """Configure a network to generate text without sampling, and return its generation settings.
 
-    What else the checkpoint says (a penalty for repetition, the tokens that end a text) holds.
+    Other settings of the checkpoint (repetition penalty, end tokens) stay.
+
+    Args:
+        network: Model with a generation config.
+        beams: Number of beams; 1 is greedy search.
+        max_tokens: Maximum number of new tokens.
     """
     config = getattr(network, "text_decoder", network).generation_config
     config.update(do_sample=False, num_beams=beams, max_new_tokens=max_tokens, max_length=None)

@@ -1,4 +1,4 @@
-"""What the judges share: batches of inputs of one shape, settings, an end."""
+"""Base class of the judges: batches of inputs of equal shape, settings, closing."""
 
 from __future__ import annotations
 
@@ -17,38 +17,46 @@ Features = Mapping[str, torch.Tensor]
 
 
 class TransformersJudge:
-    """Asks one network. A subclass answers a batch of queries.
-
-    on_gpu, elsewhere: how many queries at a time, at first
-    """
+    """A judge with one network; subclasses answer a batch of queries."""
 
     def __init__(self, loaded: LoadedCheckpoint, setup: Setup[Any], on_gpu: int, elsewhere: int) -> None:
+        """Create a judge.
+
+        Args:
+            loaded: The checkpoint.
+            setup: Setup from t2i; its batch size overrides the defaults.
+            on_gpu: Initial batch size on a GPU.
+            elsewhere: Initial batch size on other devices.
+        """
         self.loaded = loaded
         self._batches = Batches(setup.batch_size, on_gpu if loaded.device.type == "cuda" else elsewhere)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a reader of its answers must know; the batch is what was left of it after any halving."""
+        """Settings for the manifest; the batch size is the current one, after any halving."""
         return {**self.loaded.settings, "batch_size": self._batches.size}
 
     def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[tuple[Query, Any]]:
-        """Answer the queries in order."""
+        """Yield each query with its answer, in order."""
         return self._batches.map(lambda batch: self.answers(capability, batch), queries)
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Any | Failure]:
-        """Answer a batch of queries."""
+        """Return the answers to a batch of queries."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the network."""
+        """Release the network."""
         del self.loaded
 
 
 def in_groups(prepared: Sequence[Features], work: Callable[[Features], Sequence[ResultT]]) -> list[ResultT]:
-    """Run inputs of equal shape together and return a result for each, in order.
+    """Run inputs of equal shape together, and return a result for each input in order.
 
-    Nothing is padded to another's size, so that a result does not depend on its company. work: takes inputs of one
-    shape, joined along the first axis, and returns as many results.
+    Nothing is padded, so that a result does not depend on the other inputs.
+
+    Args:
+        prepared: Inputs of one query each.
+        work: Takes inputs of equal shape, concatenated along the first axis; returns one result per input.
     """
     groups: dict[Any, list[int]] = {}
     for number, features in enumerate(prepared):

@@ -1,4 +1,4 @@
-"""Loading checkpoints through transformers' own classes, and nothing that a hub's code could do."""
+"""Loading of checkpoints by transformers' own classes, never by code from a repository."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ from .places import CheckpointPlace
 
 @dataclass(frozen=True)
 class LoadedCheckpoint:
-    """A checkpoint that is ready to look at images.
+    """A checkpoint that is ready for inference.
 
-    processor: what makes a model's input of images and texts
-    settings:  what a reader of its answers must know
+    Attributes:
+        network: The model.
+        processor: Converts images and texts to the model's input.
+        device: Device of the model.
+        dtype: Precision of the model.
+        settings: Settings for the manifest.
     """
 
     network: Any
@@ -37,7 +41,7 @@ class LoadedCheckpoint:
     settings: MutableMapping[str, Any]
 
     def inputs(self, features: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """Bring a model's input to its device, and what is fractional to its precision."""
+        """Return a model's input on the model's device, with floating-point tensors in its precision."""
         return {
             name: value.to(self.device, self.dtype if value.is_floating_point() else None)
             for name, value in features.items()
@@ -51,12 +55,17 @@ def load(
     processor_class: str,
     processor: CheckpointPlace | None = None,
 ) -> LoadedCheckpoint:
-    """Load a checkpoint by the names of two of transformers' Auto classes.
+    """Load a checkpoint.
 
-    processor: another place whose processor is taken
+    Args:
+        setup: Setup from t2i.
+        place: The checkpoint.
+        network_class: Auto class of transformers for the network.
+        processor_class: Auto class of transformers for the processor.
+        processor: Another place to take the processor from.
 
-    Raises BadModel where it cannot be had, is no safe file, or is not all there: a weight that the architecture
-    has and the file has not would be random.
+    Raises:
+        BadModel: The checkpoint cannot be fetched, has no safe file, or lacks weights, which would stay random.
     """
     options: CheckpointOptions = setup.options
     folder = places.fetch(place, setup.offline, options.sha256)
@@ -87,7 +96,7 @@ def load(
 def _processor(place: CheckpointPlace, folder: Path, name: str) -> Any:
     try:
         return getattr(transformers, name).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # of many kinds: files that are missing, or say what no class knows
+    except Exception as error:  # of many types: missing files, or content that no class knows
         raise BadModel(
             f"{place.spec}: its processor cannot be loaded from {folder} ({describe_error(error)})"
         ) from error
@@ -102,28 +111,28 @@ def _network(place: CheckpointPlace, folder: Path, name: str, weights: list[Path
             use_safetensors=weights[0].suffix == ".safetensors",
             weights_only=True,
             dtype=dtype,
-            ignore_mismatched_sizes=True,  # they are told below, all others by the library
+            ignore_mismatched_sizes=True,  # reported below
             output_loading_info=True,
         )
-    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+    except Exception as error:  # of many types: not an archive, more than weights, tensors of another model
         raise BadModel(f"{place.spec}: cannot be loaded from {folder} ({explain_load_error(error)})") from error
     if mismatched := sorted(report["mismatched_keys"]):
         key, there, wanted = mismatched[0]
         raise BadModel(
-            f"{place.spec}: cannot be loaded from {folder}: by its {places.CONFIG} {key} is of shape "
-            f"{tuple(wanted)}, in its weights of {tuple(there)}: they are not of one model"
+            f"{place.spec}: cannot be loaded from {folder}: {key} has the shape {tuple(wanted)} "
+            f"in {places.CONFIG}, but {tuple(there)} in the weights; use files of one model"
         )
     if missing := sorted(report["missing_keys"]):
         raise BadModel(
             f"{place.spec}: {folder} lacks {len(missing)} of the weights of {type(network).__name__}, such as "
-            f"{missing[0]}: it is no whole checkpoint, or one for another task"
+            f"{missing[0]}; the checkpoint is incomplete or for another task"
         )
     return network
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from drawing a bar over the run's own, and from its reports of what is checked here."""
+    """Turn off transformers' progress bars and its reports on weights, which this module checks itself."""
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()

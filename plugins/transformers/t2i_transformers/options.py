@@ -1,4 +1,4 @@
-"""Options of the judges. Imports nothing heavy."""
+"""Options of the judges; imports no heavy library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Precision = Literal["float32", "float16", "bfloat16"]
 
 
 class CheckpointOptions(Options):
-    """What every judge takes."""
+    """Options of every judge."""
 
     dtype: Literal["auto", Precision] = Field(
         "float32", description="Precision of the model; auto: bfloat16 on a GPU, float32 elsewhere."
@@ -23,27 +23,30 @@ class CheckpointOptions(Options):
     sha256: str | None = Field(
         None,
         pattern="^[0-9a-f]{64}$",
-        description="What the file of weights must have as SHA-256; a pickle is taken only with it.",
+        description="Expected SHA-256 of the weights file; required to load a pickle.",
     )
 
 
 class DetectorOptions(CheckpointOptions):
-    """What detectors and segmenters take beyond."""
+    """Options of detectors and segmenters."""
 
     floor: float = Field(
-        0.05, ge=0, le=1, description="What is found with less confidence is not kept; thresholds are a metric's."
+        0.05,
+        ge=0,
+        le=1,
+        description="Lowest confidence of detections that are stored. Metrics apply their own thresholds.",
     )
 
 
 class CaptionerOptions(CheckpointOptions):
-    """What captioners take beyond."""
+    """Options of captioners."""
 
-    max_tokens: int = Field(50, ge=1, description="Most tokens of a caption.")
-    beams: int = Field(1, ge=1, description="Beams of the search; 1 is greedy.")
+    max_tokens: int = Field(50, ge=1, description="Maximum number of tokens of a caption.")
+    beams: int = Field(1, ge=1, description="Number of beams; 1 is greedy search.")
 
 
 class PreferenceOptions(CheckpointOptions):
-    """How a model is asked which of two images is better."""
+    """Options of judges that compare two images."""
 
     dtype: Literal["auto", Precision] = Field(
         "auto", description="Precision of the model; auto: bfloat16 on a GPU, float32 elsewhere."
@@ -54,21 +57,23 @@ class PreferenceOptions(CheckpointOptions):
         "for [[A]], [[B]], [[C]] (tie) or [[D]] (both bad).",
     )
     with_definitions: bool = Field(
-        True, description="Show the definitions that a question comes with, if it does."
+        True, description="Show the definitions that come with a question, if there are any."
     )
-    max_tokens: int = Field(512, ge=1, description="Most tokens of an answer; reasoning models need more.")
+    max_tokens: int = Field(
+        512, ge=1, description="Maximum number of tokens of an answer; reasoning models need more."
+    )
 
 
 class RewardJudgeOptions(CheckpointOptions):
-    """What rewards take beyond."""
+    """Options of reward models."""
 
     processor: str | None = Field(
         None,
-        description="Repository (ORG/NAME or ORG/NAME@REVISION) or folder with tokenizer and image processor, "
-        "where the checkpoint comes without.",
+        description="Repository (ORG/NAME or ORG/NAME@REVISION) or folder with the tokenizer and image processor, "
+        "if the checkpoint has none.",
     )
 
 
 def precision(device: str) -> Precision:
-    """Return what `auto` means on a kind of device: bfloat16 on a GPU, float32 elsewhere."""
+    """Return the precision that `auto` means on a type of device: bfloat16 on a GPU, float32 elsewhere."""
     return "bfloat16" if device == "cuda" else "float32"

@@ -1,6 +1,6 @@
-"""Where checkpoints lie: folders, or repositories of the hub; and which of their files count.
+"""Locations of checkpoints (folders, or repositories of the hub), and the files that t2i reads of them.
 
-Imports huggingface_hub only where a repository is asked about, and torch never.
+Imports huggingface_hub only for repositories, and never torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from t2i_torch_support.weights import check_file
 
 CONFIG = "config.json"
 COLOURS = "colours.safetensors"
-"""The head of a coloured detector, beside the library's own files: weight (colours, width) and bias (colours,)."""
+"""File of a coloured detector's colour head: weight (colours, width) and bias (colours,)."""
 SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 _SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
 _OF_IMAGES = ("preprocessor_config.json", "processor_config.json")
@@ -32,14 +32,17 @@ NEVER_ANNOTATED = frozenset(
     {"street sign", "hat", "shoe", "eye glasses", "plate", "mirror", "window", "desk", "door", "blender"}
     | {"hair brush"}
 )
-"""Names among COCO's 91 numbers for which it has no annotation: nobody could learn them from it."""
+"""Names among COCO's 91 class numbers that COCO never annotates."""
 
 
 @dataclass(frozen=True)
 class CheckpointPlace:
     """A folder, or a repository at a revision.
 
-    spec: what the user asked for, for messages
+    Attributes:
+        spec: The component as the user named it, for messages.
+        name: Path of the folder, or ORG/NAME.
+        revision: Branch, tag or commit of the repository.
     """
 
     spec: str
@@ -48,26 +51,33 @@ class CheckpointPlace:
 
     @property
     def folder(self) -> Path | None:
-        """The folder, where it is one."""
+        """The folder; None for a repository."""
         path = Path(self.name).expanduser()
         return path if path.is_dir() else None
 
 
 def find(spec: str, name: str, revision: str | None = None) -> CheckpointPlace:
-    """Return the place of a name.
+    """Return the place of a checkpoint.
 
-    Raises BadModel where it can be neither a folder nor a repository, and BadOption for a folder's revision.
+    Args:
+        spec: The component as the user named it, for messages.
+        name: Path of a folder, or ORG/NAME.
+        revision: Branch, tag or commit of a repository.
+
+    Raises:
+        BadModel: The name is neither a folder nor ORG/NAME.
+        BadOption: A folder has a revision.
     """
     place = CheckpointPlace(spec, name, revision)
     if place.folder is not None:
         hub_files.refuse_revision(revision, place.folder, spec)
     elif not _REPOSITORY.fullmatch(name):
-        raise BadModel(f"{spec}: there is no folder {name}, and no repository either, which would be ORG/NAME")
+        raise BadModel(f"{spec}: {name} is neither a folder nor a repository (ORG/NAME)")
     return place
 
 
 def config(place: CheckpointPlace, offline: bool) -> Mapping[str, Any]:
-    """Return a checkpoint's config, fetched where it is not there and may be. Raises BadModel."""
+    """Return a checkpoint's config; download it if it is missing and `offline` is false. Raises BadModel."""
     if place.folder is not None:
         file = check_file(place.folder / CONFIG, None, place.spec)
     else:
@@ -75,9 +85,11 @@ def config(place: CheckpointPlace, offline: bool) -> Mapping[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise BadModel(f"{place.spec}: {file} is no JSON ({error})") from error
+        raise BadModel(f"{place.spec}: {file} is not valid JSON ({error})") from error
     if not isinstance(found, dict) or not isinstance(found.get("model_type"), str):
-        raise BadModel(f"{place.spec}: {file} names no architecture (`model_type`): no checkpoint of transformers")
+        raise BadModel(
+            f"{place.spec}: {file} has no architecture (`model_type`), so it is not a checkpoint of transformers"
+        )
     names = found.get("id2label") or {}
     if not isinstance(names, dict) or not all(index.isdecimal() for index in names):
         raise BadModel(f"{place.spec}: {file} does not number its classes (`id2label`)")
@@ -85,25 +97,25 @@ def config(place: CheckpointPlace, offline: bool) -> Mapping[str, Any]:
 
 
 def check_type(place: CheckpointPlace, types: Collection[str], offline: bool) -> None:
-    """Raise BadModel where a checkpoint is of none of these architectures; none named: any will do."""
+    """Raise BadModel if a checkpoint has none of these architectures; an empty collection allows any."""
     found = config(place, offline)["model_type"]
     if types and found not in types:
-        raise BadModel(f"{place.spec}: is a {found!r}; this judge runs {', '.join(sorted(types))}")
+        raise BadModel(f"{place.spec}: has the architecture {found!r}; this judge runs {', '.join(sorted(types))}")
 
 
 def commit(place: CheckpointPlace, offline: bool) -> str | None:
-    """Return the commit of a repository, as it lies here or else as the hub has it; None for a folder."""
+    """Return the commit of a repository, from the local cache or else from the hub; None for a folder."""
     if place.folder is not None:
         return None
     return hub_files.resolve_commit(place.name, CONFIG, place.revision, offline, place.spec)
 
 
 def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
-    """Return the classes that a checkpoint knows by the index of their logit.
+    """Return the classes of a checkpoint by the index of their logit.
 
-    COCO's 80 classes have their synsets where all of them are there; others those that the config says (`synsets`,
-    by the same indices), or else are names alone, whose sense nobody said. Left out is what stands for a gap among
-    COCO's 91 numbers: `N/A`, and what COCO never annotated.
+    If all of COCO's 80 classes are present, they get their synsets. Other classes get the synsets of the config
+    (`synsets`, by the same indices), or none. Gaps among COCO's 91 class numbers are left out: `N/A`, and the
+    classes that COCO never annotates.
     """
     names = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     synsets = config.get("synsets") or {}
@@ -117,25 +129,25 @@ def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
 
 
 def colours(place: CheckpointPlace, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the colours that a checkpoint's head tells apart. Raises BadModel where it has none."""
+    """Return the names of the colours that a checkpoint's colour head predicts. Raises BadModel if it has none."""
     names = config.get("colours")
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise BadModel(
-            f"{place.spec}: its {CONFIG} names no colours (`colours`): it has no head of colours, which "
-            "python -m t2i_transformers.train_detector trains"
+            f"{place.spec}: its {CONFIG} lists no colours (`colours`), so it has no colour head; train one with "
+            "python -m t2i_transformers.train_detector"
         )
     return tuple(names)
 
 
 def check_colours(place: CheckpointPlace, folder: Path) -> Path:
-    """Return the file of a checkpoint's head of colours. Raises BadModel where it is not there, or not whole."""
+    """Return the file of a checkpoint's colour head. Raises BadModel if it is missing or incomplete."""
     return check_file(folder / COLOURS, None, place.spec)
 
 
 def weights_of(folder: Path) -> list[Path]:
-    """Return the files of safe weights in a folder, or none: one, or the parts that its index names.
+    """Return the safetensors files of a folder: one file, the parts that an index names, or an empty list.
 
-    The parts may not all be there. Raises BadModel where the index is none.
+    Some parts may not exist. Raises BadModel if the index is not valid.
     """
     if (folder / SAFE).is_file():
         return [folder / SAFE]
@@ -145,19 +157,26 @@ def weights_of(folder: Path) -> list[Path]:
         parts = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
         return [folder / part for part in sorted(parts)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadModel(f"{folder / INDEX} is no index of weights ({describe_error(error)})") from error
+        raise BadModel(f"{folder / INDEX} is not a valid index of weights ({describe_error(error)})") from error
 
 
 def weights_file(place: CheckpointPlace, folder: Path, sha256: str | None, offline: bool) -> list[Path]:
-    """Return the files to load weights from, all there and of the digest asked for. Raises BadModel.
+    """Return the files of the weights; a pickle only if its SHA-256 is given.
 
-    A pickle is among them only where its digest is given.
+    Args:
+        place: The checkpoint.
+        folder: Folder with its files.
+        sha256: Expected SHA-256 of the weights file.
+        offline: Whether nothing may be downloaded.
+
+    Raises:
+        BadModel: A file is missing or has another SHA-256.
     """
     found = weights_of(folder) or ([folder / PICKLE] if sha256 and (folder / PICKLE).is_file() else [])
     if not found and place.folder is None:
         raise _not_whole(place, SAFE, offline)
     if not found:
-        pickle = f"; {PICKLE}, a pickle, is taken only with its digest (option sha256)"
+        pickle = f"; {PICKLE} is a pickle and needs its digest (option sha256)"
         has = pickle if (folder / PICKLE).is_file() else ""
         raise BadModel(f"{place.spec}: {folder} holds no {SAFE}{has}")
     if missing := [file.name for file in found if not file.is_file()]:
@@ -165,22 +184,31 @@ def weights_file(place: CheckpointPlace, folder: Path, sha256: str | None, offli
             raise _not_whole(place, missing[0], offline)
         raise BadModel(f"{place.spec}: {folder} lacks {', '.join(missing)}")
     if sha256 and len(found) > 1:
-        raise BadModel(f"{place.spec}: its weights are {len(found)} files: sha256 is for one; pin its revision")
+        raise BadModel(
+            f"{place.spec}: sha256 needs a single weights file (got {len(found)}); set the revision instead"
+        )
     return [check_file(file, sha256, place.spec) for file in found]
 
 
 def check_processor(place: CheckpointPlace, folder: Path, words: bool) -> None:
-    """Raise BadModel where a folder does not say how images are prepared, or, where words are read, knows none."""
+    """Raise BadModel if a folder has no image processor or, if `words` is true, no tokenizer."""
     if not any((folder / name).is_file() for name in _OF_IMAGES):
-        raise BadModel(f"{place.spec}: {folder} holds no processor of images: none of {', '.join(_OF_IMAGES)}")
+        raise BadModel(f"{place.spec}: {folder} holds no image processor (none of {', '.join(_OF_IMAGES)})")
     if words and not any(found for name in _OF_WORDS for found in folder.glob(name)):
-        raise BadModel(f"{place.spec}: {folder} holds no tokenizer: none of {', '.join(_OF_WORDS)}")
+        raise BadModel(f"{place.spec}: {folder} holds no tokenizer (none of {', '.join(_OF_WORDS)})")
 
 
 def fetch(place: CheckpointPlace, offline: bool, sha256: str | None = None, weights: bool = True) -> Path:
-    """Return a checkpoint's folder; what a repository's lacks here is downloaded, where that may be.
+    """Return the folder of a checkpoint; download missing files of a repository unless `offline` is true.
 
-    weights: with its weights, and not only what is small. Raises BadModel.
+    Args:
+        place: The checkpoint.
+        offline: Whether nothing may be downloaded.
+        sha256: SHA-256 of a pickle to download if there are no safetensors.
+        weights: Whether to download weights, in addition to the small files.
+
+    Raises:
+        BadModel: A file cannot be downloaded.
     """
     if place.folder is not None:
         return place.folder
@@ -203,7 +231,7 @@ def fetch(place: CheckpointPlace, offline: bool, sha256: str | None = None, weig
         )
     except LocalEntryNotFoundError as error:
         raise NotHere(place.name, place.spec, None if offline else why or describe_error(error)) from error
-    except Exception as error:  # the hub's and the network's
+    except Exception as error:  # errors of the hub and of the network
         raise hub_files.make_hub_error(place.spec, place.name, error) from error
     if weights and not weights_of(folder):
         hub_files.fetch_from_hub(place.name, (PICKLE,) if sha256 else (SAFE,), at, offline, place.spec)
@@ -211,7 +239,7 @@ def fetch(place: CheckpointPlace, offline: bool, sha256: str | None = None, weig
 
 
 def depends_on(place: CheckpointPlace) -> Iterator[Path | str]:
-    """Yield what results depend on: a folder's files, or a repository's name and commit."""
+    """Yield what results depend on: the files of a folder, or the name and commit of a repository."""
     if place.folder is None:
         yield f"{place.name}@{commit(place, offline=False)}"
         return
@@ -222,7 +250,7 @@ def depends_on(place: CheckpointPlace) -> Iterator[Path | str]:
 
 
 def _not_whole(place: CheckpointPlace, missing: str, offline: bool) -> BadModel:
-    """Say why a repository's folder lacks a file after all was fetched that could be."""
+    """Return the error for a file that is missing after the download."""
     from huggingface_hub import constants
 
     what = f"{missing} of {place.name}"
@@ -231,5 +259,5 @@ def _not_whole(place: CheckpointPlace, missing: str, offline: bool) -> BadModel:
     if why := hub_files.find_outage():
         return NotHere(what, place.spec, why)
     return BadModel(
-        f"{place.spec}: {place.name} has no {missing}, which {INDEX} names: it is not whole on the hub"
+        f"{place.spec}: {place.name} has no {missing}, which {INDEX} names; the repository is incomplete"
     )

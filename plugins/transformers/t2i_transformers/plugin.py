@@ -1,4 +1,4 @@
-"""What this plugin offers. Imports nothing heavy: transformers, torch and numpy wait for the factories."""
+"""The plugin: judges of transformers. Only the factories import transformers, torch and numpy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TYPES: dict[str, tuple[str, ...]] = {
     PREFERENCE: (),
     REWARD: ("clip", "siglip"),
 }
-"""The architectures (`model_type`) that each runs; none named: any of its Auto class."""
+"""Architectures (`model_type`) that each judge runs; an empty tuple allows any of its Auto class."""
 
 _SHARED = ("judge.py", "loading.py", "options.py", "places.py", "plugin.py")
 _CITATION = "Wolf et al.: Transformers: State-of-the-Art Natural Language Processing. EMNLP 2020"
@@ -44,11 +44,11 @@ _CITATION = "Wolf et al.: Transformers: State-of-the-Art Natural Language Proces
 
 @hookimpl
 def t2i_judges() -> Iterable[JudgeInfo | Preset]:
-    """Offer a judge for each task, and the known checkpoints."""
+    """Return a judge for each task, and presets for known checkpoints."""
     return [
         _info(
             DETECTOR,
-            "Any DETR or YOLOS of transformers: boxes with class probabilities.",
+            "Detects objects with any DETR or YOLOS of transformers; gives class probabilities.",
             options=DetectorOptions,
             capabilities={"detect": frozenset({"class_probs"})},
             floor="floor",
@@ -58,18 +58,18 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         _info(
             COLOURED,
-            "A DETR, RT-DETR or D-FINE with a head of colours: boxes with class and colour probabilities.",
+            "Detects objects and colours with a DETR, RT-DETR or D-FINE that has a colour head.",
             options=DetectorOptions,
             capabilities={"detect": frozenset({"class_probs", "colour"})},
             floor="floor",
             create=_coloured,
             labels=partial(_labels, COLOURED),
             code=(*_SHARED, "coloured.py", "detector.py"),
-            notes="Trained by python -m t2i_transformers.train_detector.",
+            notes="Train one with python -m t2i_transformers.train_detector.",
         ),
         _info(
             SEGMENTER,
-            "Any Mask2Former of transformers: instances, masks with class probabilities.",
+            "Segments objects with any Mask2Former of transformers; gives class probabilities.",
             options=DetectorOptions,
             capabilities={"segment": frozenset({"class_probs"})},
             floor="floor",
@@ -79,7 +79,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         _info(
             CAPTIONER,
-            "Any BLIP or GIT of transformers that captions.",
+            "Captions images with any BLIP or GIT of transformers.",
             options=CaptionerOptions,
             capabilities={"caption": frozenset()},
             create=_captioner,
@@ -87,16 +87,16 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         _info(
             PREFERENCE,
-            "Which of two images is better? Any vision-language model of transformers, with its reasoning.",
+            "Chooses the better of two images with any vision-language model of transformers.",
             options=PreferenceOptions,
             capabilities={"prefer": frozenset()},
             create=_preference,
             code=(*_SHARED, "generating.py", "preference.py"),
-            notes="Models prefer a place: ask for both orders of a pair.",
+            notes="Models favour a position; ask for both orders of a pair.",
         ),
         _info(
             REWARD,
-            "Any CLIP or SigLIP of transformers: the scaled cosine of image and text, and their vectors.",
+            "Scores an image for a text by scaled cosine similarity, with any CLIP or SigLIP of transformers.",
             options=RewardJudgeOptions,
             capabilities={"reward": frozenset(), "embed": frozenset()},
             create=_reward,
@@ -162,14 +162,14 @@ def _reward(setup: Setup[RewardJudgeOptions]) -> Judge:
 def _places(
     name: str, argument: str | None, options: CheckpointOptions
 ) -> tuple[CheckpointPlace, CheckpointPlace | None]:
-    """Return the place of the checkpoint, and that of another processor than its own, where one is asked for."""
+    """Return the place of the checkpoint, and the place of a separate processor if the options name one."""
     from . import places
 
     given = options.processor if isinstance(options, RewardJudgeOptions) else None
     spec = f"{name}:{argument}"
     if not given:
         return places.find(spec, argument or "", options.revision), None
-    spec = f"{spec} -o {name}.processor={given}"  # what has to be prefetched
+    spec = f"{spec} -o {name}.processor={given}"  # the arguments of `t2i prefetch`
     repository, _, revision = (given, "", "") if Path(given).expanduser().is_dir() else given.partition("@")
     return places.find(spec, argument or "", options.revision), places.find(spec, repository, revision or None)
 
@@ -191,7 +191,7 @@ def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Ite
 
 
 def _check(name: str, setup: Setup[Any]) -> None:
-    """Say what is wrong before anything is loaded; of a repository only where it must be here already."""
+    """Raise an error for a bad checkpoint before it is loaded; check a repository only if t2i is offline."""
     from t2i_torch_support.device import check_device
 
     check_device(setup.device)
@@ -200,7 +200,7 @@ def _check(name: str, setup: Setup[Any]) -> None:
 
 
 def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
-    """Settle the precision that is left to the device, and the commits of repositories."""
+    """Return the options with a definite precision, and with commits of repositories."""
     from t2i_torch_support.device import get_device_type
 
     from . import places
@@ -219,7 +219,7 @@ def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
 
 
 def _prefetch(name: str, setup: Setup[Any]) -> None:
-    """Have all files here, of the right architecture."""
+    """Download all files, and check the architecture."""
     from . import places
 
     place, processor = _places(name, setup.argument, setup.options)

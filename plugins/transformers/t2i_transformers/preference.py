@@ -1,4 +1,4 @@
-"""The judge of `prefer`: a vision-language model is shown two images and says which is better."""
+"""The judge that asks a vision-language model which of two images is better."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from .options import PreferenceOptions
 from .places import CheckpointPlace
 
 _AT_ONCE = 1
-"""Answers are long, and in half precision a word may turn with what is answered beside it."""
+"""Initial batch size: answers are long, and in half precision they may depend on the batch."""
 
 
 class PreferenceJudge(TransformersJudge):
-    """Answers `prefer`: all that the model says is kept as reasoning, its last word is the verdict.
+    """Compares two images for a prompt.
 
-    An answer that the model did not end itself gives none.
+    The model's whole answer is stored as reasoning; its last mark is the verdict. An answer that reaches the token
+    limit has no verdict.
 
-    Words are searched greedily, so that the same question has the same answer. Only questions of equal length are
-    answered together, none is padded: the same for any batch, but where two words are as probable as each other up
-    to rounding.
+    The search is greedy, so that the same question gives the same answer. Only questions of equal length share a
+    batch, without padding. Answers do not depend on the batch, except if two words have equal probability up to
+    rounding.
     """
 
     def __init__(self, setup: Setup[PreferenceOptions], place: CheckpointPlace) -> None:
@@ -36,11 +37,11 @@ class PreferenceJudge(TransformersJudge):
         )
         self._options = setup.options
         if not getattr(self.loaded.processor, "chat_template", None):
-            raise BadModel(f"{place.spec}: has no chat template: it is no model that can be asked questions")
+            raise BadModel(f"{place.spec}: has no chat template; use a model that answers questions")
         self.loaded.settings["search"] = searching(self.loaded.network, 1, setup.options.max_tokens)
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Preference]:
-        """Ask about the pair of each query."""
+        """Return the preference for each query's pair of images."""
         prepared = [self._question(query) for query in queries]
         return in_groups(prepared, self._run)
 
@@ -58,10 +59,10 @@ class PreferenceJudge(TransformersJudge):
         network = self.loaded.network
         with torch.inference_mode():
             tokens = network.generate(**self.loaded.inputs(features))
-        said = tokens[:, features["input_ids"].shape[1] :].cpu()
-        ends = network.generation_config.eos_token_id  # one, several or none
-        finished = torch.isin(said, torch.tensor([] if ends is None else ends, dtype=said.dtype)).any(dim=1)
-        texts = self.loaded.processor.batch_decode(said, skip_special_tokens=True)
+        answer = tokens[:, features["input_ids"].shape[1] :].cpu()
+        ends = network.generation_config.eos_token_id  # one token, several or None
+        finished = torch.isin(answer, torch.tensor([] if ends is None else ends, dtype=answer.dtype)).any(dim=1)
+        texts = self.loaded.processor.batch_decode(answer, skip_special_tokens=True)
         return [
             Preference(read_verdict(text, ended), reasoning=text.strip())
             for text, ended in zip(texts, finished.tolist(), strict=True)

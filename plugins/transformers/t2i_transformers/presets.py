@@ -1,4 +1,4 @@
-"""Checkpoints by short names: where they lie, what they are, under which licence, and how much they take."""
+"""Presets for known checkpoints, with repository, licence, citation and memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,19 @@ _QWEN3 = "Bai et al.: Qwen3-VL Technical Report. 2025"
 
 @dataclass(frozen=True)
 class KnownCheckpoint:
-    """One checkpoint of the hub. memory_gb: an estimate, in the precision of its preset on a GPU."""
+    """One checkpoint of the hub.
+
+    Attributes:
+        name: Name of the preset.
+        summary: One line about the checkpoint.
+        of: Component that the preset sets up.
+        repository: Repository on the hub.
+        licence: Licence of the weights.
+        citation: Paper to cite.
+        memory_gb: Estimated GPU memory in GB, in the preset's precision.
+        options: Options that the preset sets.
+        notes: Further notes for users.
+    """
 
     name: str
     summary: str
@@ -30,7 +42,7 @@ class KnownCheckpoint:
     notes: str = ""
 
     def preset(self) -> Preset:
-        """Return it as core knows it."""
+        """Return the checkpoint as a preset."""
         return Preset(
             name=self.name,
             summary=self.summary,
@@ -81,12 +93,12 @@ KNOWN = (
     ),
     KnownCheckpoint(
         "pickscore",
-        "PickScore: CLIP ViT-H/14 trained on what users of Pick-a-Pic preferred.",
+        "PickScore: CLIP ViT-H/14 trained on the preferences of Pick-a-Pic's users.",
         "transformers-reward", "yuvalkirstain/PickScore_v1", "its card names none; the code is MIT",
         "Kirstain et al.: Pick-a-Pic: An Open Dataset of User Preferences for Text-to-Image Generation. "
         "NeurIPS 2023",
         6.0, {"processor": "laion/CLIP-ViT-H-14-laion2B-s32B-b79K"},
-        "Texts are cut after 77 tokens, with a warning.",
+        "Truncates texts after 77 tokens, with a warning.",
     ),
 )  # fmt: skip
-"""Commits are left to the user (`revision`): a run pins and records what it found."""
+"""The presets set no commits; a run pins and records the commit it finds, and users may set `revision`."""

@@ -1,4 +1,4 @@
-"""The judge of `reward` and `embed`: CLIP and SigLIP in transformers' format, PickScore among them."""
+"""The judge that scores and embeds images and texts with CLIP and SigLIP of transformers, such as PickScore."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 64, 16
 _SHOWN = 5
-"""How many texts that were cut are shown."""
+"""Number of truncated texts that warnings show."""
 _CHARACTERS = 60
-"""How much of each."""
+"""Number of characters shown of each."""
 
 _log = logging.getLogger(__name__)
 
 
 class Rewarder(TransformersJudge):
-    """Answers `reward`: cosine of image and text times the model's own scale, plus SigLIP's bias; and `embed`.
+    """Scores an image for a text, and embeds images and texts.
 
-    Vectors are not normalised. A text that is longer than the model reads is cut, with a warning, and its vector
-    says so. Every text is filled up to the length that the model reads: the same for any batch up to rounding.
+    The reward is the cosine of image and text times the model's scale, plus SigLIP's bias. Vectors are not
+    normalised. A text that exceeds the model's maximum length is truncated, with a warning, and its embedding
+    records the number of tokens read. Every text is padded to the maximum length, so that results do not depend on
+    the batch up to rounding.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class Rewarder(TransformersJudge):
         prepared = [self.loaded.processor.image_processor(i.pil(), return_tensors="pt") for i in images.values()]
         of_image = dict(zip(images, in_groups(prepared, self._images), strict=True))
         of_text = dict(zip(texts, in_groups([self._tokens(text) for text in texts], self._texts), strict=True))
-        cut_to = {text: self._cut_to(text) for text in texts}  # after the work: a halved batch says nothing twice
+        cut_to = {text: self._cut_to(text) for text in texts}  # last, so that a repeated batch warns only once
         answers: list[Reward | Embedding | Failure] = []
         for query in queries:
             vectors = [*(of_image[i.digest] for i in query.images), *(of_text[t] for t in query.texts)]
@@ -87,15 +89,15 @@ class Rewarder(TransformersJudge):
         return list(found.float().cpu())
 
     def _cut_to(self, text: str) -> int | None:
-        """Return how many tokens of a text are read, where it has more."""
+        """Return the number of tokens read if the text is truncated; otherwise None."""
         length = len(self._tokenizer(text).input_ids)
         if length <= self._length:
             return None
         self._cut += 1
         if self._cut <= _SHOWN:
-            more = "; further ones are not shown" if self._cut == _SHOWN else ""
+            more = "; further texts are not shown" if self._cut == _SHOWN else ""
             short = shorten(text, _CHARACTERS, placeholder="...")
             _log.warning(
-                "a text of %d tokens is cut to the %d that are read: %r%s", length, self._length, short, more
+                "a text of %d tokens is truncated to the model's %d: %r%s", length, self._length, short, more
             )
         return self._length

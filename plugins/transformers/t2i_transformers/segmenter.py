@@ -1,4 +1,4 @@
-"""The judge of `segment`: Mask2Former, each of whose queries holds a mask and a softmax over classes and none."""
+"""The judge that segments objects with Mask2Former."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ON_GPU, _ELSEWHERE = 8, 2
 
 
 class Segmenter(TransformersJudge):
-    """Answers `segment`, with `class_probs`: the softmax over classes and no object, the latter's column left out.
+    """Segments objects, with `class_probs`: the softmax over the classes without the column "no object".
 
-    Each query of the network gives one segment at most, of its most probable class. Mask and score are the
-    library's own, made from that query alone: the score is the class's probability times the mean probability of
-    the mask's pixels. Boxes enclose masks; masks may overlap. Images are prepared one by one, and so are never
-    padded. The same for any batch up to rounding (1e-4 of a probability in float32 on a CPU).
+    Each query of the network gives at most one segment, of its most probable class. The library computes mask
+    and score from that query alone; the score is the class probability times the mean probability of the mask's
+    pixels. Boxes enclose masks; masks may overlap. Images are prepared one by one and never padded, so that
+    results do not depend on the batch up to rounding (1e-4 of a probability in float32 on a CPU).
     """
 
     def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
@@ -39,14 +39,14 @@ class Segmenter(TransformersJudge):
         self._number = {column: number for number, column in enumerate(self._columns)}
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Segments]:
-        """Find what is in the image of each query."""
+        """Return the segments in each query's image."""
         images = [query.images[0].pil() for query in queries]
         prepared = [self.loaded.processor(images=image, return_tensors="pt") for image in images]
         found = in_groups(prepared, self._run)
         return [self._segments(image.size, *parts) for image, parts in zip(images, found, strict=True)]
 
     def _run(self, features: Features) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Return the logits of classes and of masks for each image."""
+        """Return the class logits and mask logits of each image."""
         with torch.inference_mode():
             out = self.loaded.network(**self.loaded.inputs(features))
         classes, masks = out.class_queries_logits.float().cpu(), out.masks_queries_logits.float().cpu()
@@ -72,7 +72,7 @@ class Segmenter(TransformersJudge):
     def _segment(
         self, size: tuple[int, int], classes: torch.Tensor, mask: torch.Tensor
     ) -> tuple[float, int, PackedMask] | None:
-        """Have the library make score and mask of one query alone; None where that is below the floor or empty."""
+        """Return the library's score, class and mask for one query; None if below the floor or empty."""
         out: Any = SimpleNamespace(class_queries_logits=classes[None, None], masks_queries_logits=mask[None, None])
         (result,) = self.loaded.processor.post_process_instance_segmentation(
             out, threshold=self._floor, target_sizes=[size[::-1]], return_binary_maps=True

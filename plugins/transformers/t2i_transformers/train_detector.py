@@ -1,10 +1,10 @@
-"""Train a judge of objects and colours: ``python -m t2i_transformers.train_detector IMAGES... OUT --model MODEL``.
+"""Training of coloured detectors: ``python -m t2i_transformers.train_detector IMAGES... OUT --model MODEL``.
 
-IMAGES are folders of images whose annotations are COCO's, with a colour of each thing (`colour`), as
-`t2i generate` writes them: RUN/images/MODEL, with RUN/annotations/MODEL.json. MODEL is a DETR, RT-DETR or D-FINE,
-on the hub or in a folder; its heads become those of the classes and colours that are annotated. The same command
-goes on where it was stopped. At the end the averaged weights lie in OUT/model, which the judge
-`coloured-detector:OUT/model` reads.
+IMAGES are folders of images with COCO annotations and a colour for each object (`colour`), as `t2i generate`
+writes them: RUN/images/MODEL with RUN/annotations/MODEL.json. MODEL is a DETR, RT-DETR or D-FINE, on the hub or in
+a folder; the training replaces its heads by heads for the annotated classes and colours. The same command resumes
+an interrupted training. At the end, OUT/model holds the averaged weights for the judge
+`coloured-detector:OUT/model`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,16 @@ from .plugin import COLOURED, TYPES
 
 
 def start(model: str, classes: Sequence[ObjectClass]) -> tuple[Any, Any]:
-    """Return a network with heads of these classes, fresh where they were of other ones, and its processor.
+    """Return a network with heads for these classes, and its processor.
 
-    Raises BadModel where there is none, or one of another architecture.
+    Heads for other classes are replaced by new ones.
+
+    Args:
+        model: Repository or folder.
+        classes: Classes to detect.
+
+    Raises:
+        BadModel: The model cannot be loaded or has another architecture.
     """
     place = places.find(model, model)
     places.check_type(place, TYPES[COLOURED], offline=False)
@@ -48,7 +55,7 @@ def start(model: str, classes: Sequence[ObjectClass]) -> tuple[Any, Any]:
                 folder, **safe, **named(classes), use_safetensors=True, dtype=torch.float32,
                 ignore_mismatched_sizes=True, output_loading_info=True,
             )  # fmt: skip
-    except Exception as error:  # of many kinds, as in `loading`
+    except Exception as error:  # of many types, as in `loading`
         raise BadModel(f"{model}: cannot be loaded from {folder} ({explain_load_error(error)})") from error
     if missing := sorted(set(report["missing_keys"]) - {key for key, *_ in report["mismatched_keys"]}):
         raise BadModel(f"{model}: {folder} lacks {len(missing)} of its weights, such as {missing[0]}")
@@ -56,7 +63,7 @@ def start(model: str, classes: Sequence[ObjectClass]) -> tuple[Any, Any]:
 
 
 class Batch:
-    """Images of several shapes, as the judge shows them to a network, and what is true of them."""
+    """Prepares images and labels for training, in the same way as the judge."""
 
     def __init__(self, processor: Any, classes: Sequence[ObjectClass], colours: Sequence[str]) -> None:
         self._processor = processor
@@ -64,13 +71,13 @@ class Batch:
         self._colours: dict[str | None, int] = {None: UNKNOWN, **{c: n for n, c in enumerate(colours)}}
 
     def prepared(self, picture: LabelledPicture, mirrored: bool) -> Features:
-        """The pixels of an image (1, 3, H, W), mirrored or not."""
+        """Return the pixels of an image (1, 3, H, W), mirrored or not."""
         image = Image.open(picture.file, formats=("PNG", "JPEG", "WEBP")).convert("RGB")
         pixels = self._processor(images=ImageOps.mirror(image) if mirrored else image, return_tensors="pt")
         return {"pixel_values": pixels["pixel_values"]}
 
     def labels(self, picture: LabelledPicture, mirrored: bool) -> dict[str, Tensor]:
-        """What is true of an image, mirrored or not, as `Coloured` takes it."""
+        """Return the labels of an image, mirrored or not, for `Coloured.losses`."""
         x0, y0, x1, y1 = torch.tensor([thing.box for thing in picture.things]).T
         if mirrored:
             x0, x1 = 1 - x1, 1 - x0
@@ -90,9 +97,15 @@ def run(
     share: float = 0.1,
     device: str = "cpu",
 ) -> Coloured:
-    """Train in the folder ``out`` and return the averaged network, which lies in OUT/model as well.
+    """Train in a folder, and return the averaged network, which is also saved in OUT/model.
 
-    share: of the rate at which the backbone learns
+    Args:
+        pictures: Training images with their objects.
+        out: Folder of the training.
+        course: Steps, batch size, learning rate and seed.
+        model: Repository or folder of the model to start from.
+        share: Learning rate of the backbone as a share of the learning rate.
+        device: Device to train on.
     """
     classes, colours = classes_of(pictures), colours_of(pictures)
     torch.manual_seed(course.seed)
@@ -107,7 +120,7 @@ def run(
         taken = [(pictures[number], flip) for number, flip in zip(chosen, mirror, strict=True)]
         prepared = [batch.prepared(*one) for one in taken]
         labels = [{k: v.to(device) for k, v in batch.labels(*one).items()} for one in taken]
-        # images of one shape together, and nothing padded, as the judge will see them
+        # images of equal shape together, without padding, as in the judge
         groups: dict[tuple[int, ...], list[int]] = {}
         for number, features in enumerate(prepared):
             groups.setdefault(tuple(features["pixel_values"].shape), []).append(number)
@@ -132,12 +145,14 @@ def main() -> None:
     parser.add_argument("images", type=Path, nargs="+")
     parser.add_argument("out", type=Path)
     parser.add_argument("--model", default="facebook/detr-resnet-50")
-    parser.add_argument("--annotations", type=Path, action="append", help="of IMAGES, one for each, in order")
-    parser.add_argument("--plain", help="the colour of things of which none is said; else theirs is not known")
+    parser.add_argument("--annotations", type=Path, action="append", help="annotations of each IMAGES, in order")
+    parser.add_argument("--plain", help="colour of objects without one. Default: their colour is unknown")
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--rate", type=float, default=1e-4)
-    parser.add_argument("--backbone", type=float, default=0.1, help="share of the rate at which it learns")
+    parser.add_argument(
+        "--backbone", type=float, default=0.1, help="learning rate of the backbone as a share of --rate"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()

@@ -133,9 +133,7 @@ def test_what_is_no_coloured_detector_is_refused(tiny: Any, coloured_detr: Path,
     setup = Setup(str(copy), info.options(), "cpu", None, offline=True)
     info.loading.check(setup)
     save_file({"weight": torch.zeros(2, 16), "bias": torch.zeros(2)}, copy / COLOURS)
-    with pytest.raises(
-        BadModel, match=r"is no head of its colours: it holds .*\(2, 16\).* and should .*\(3, 16\)"
-    ):
+    with pytest.raises(BadModel, match=r"does not fit its colours: it must hold .*\(3, 16\).*got .*\(2, 16\)"):
         info.create(setup)
     (copy / COLOURS).unlink()
     with pytest.raises(BadModel, match=COLOURS):
@@ -143,5 +141,5 @@ def test_what_is_no_coloured_detector_is_refused(tiny: Any, coloured_detr: Path,
     config = json.loads((copy / "config.json").read_text())
     del config["colours"]
     (copy / "config.json").write_text(json.dumps(config))
-    with pytest.raises(BadModel, match=r"names no colours .*t2i_transformers.train_detector"):
+    with pytest.raises(BadModel, match=r"lists no colours .*t2i_transformers.train_detector"):
         info.loading.check(setup)

@@ -93,7 +93,7 @@ def test_a_text_that_is_cut_is_said(
         rewards(tiny, judge, images[:1])
         found = tiny.ask(judge, "embed", [Query(texts=(text,)) for text in TEXTS])
     assert [vector.cut_to for vector in found] == [24 if text.startswith("cut") else None for text in TEXTS]
-    assert "cut to the 24 that are read: 'cut, for" in caplog.text
+    assert "truncated to the model's 24: 'cut, for" in caplog.text
 
 
 def test_what_cannot_be_answered_fails_alone(tiny: Any, tiny_clip: Path, images: list[Image]) -> None:

@@ -98,16 +98,16 @@ def test_things_without_colour_crowds_and_empty_boxes(run_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda data: data.pop("categories"), "has no list of categories"),
-        (lambda data: data["images"].insert(1, 7), r"images\[1\] is no JSON object"),
-        (lambda data: data["annotations"][2].pop("bbox"), r"annotations\[2\]: its bbox is None"),
-        (lambda data: data["annotations"][2].update(bbox=[1, 2, "x", 4]), r"annotations\[2\]: its bbox is \[1, 2"),
-        (lambda data: data["annotations"][0].update(category_id=9), "category_id 9 is none of the categories"),
-        (lambda data: data["annotations"][0].update(image_id=9), "image_id 9 is none of the images"),
-        (lambda data: data["annotations"][0].update(colour=3), r"annotations\[0\]: its colour is 3"),
-        (lambda data: data["images"][0].update(width="wide"), r"images\[0\]: its width is 'wide'"),
+        (lambda data: data.pop("categories"), "the list 'categories' is missing"),
+        (lambda data: data["images"].insert(1, 7), r"images\[1\] must be a JSON object"),
+        (lambda data: data["annotations"][2].pop("bbox"), r"annotations\[2\]: bbox must be four numbers"),
+        (lambda data: data["annotations"][2].update(bbox=[1, 2, "", 4]), r"annotations\[2\]: bbox must .* \[1, 2"),
+        (lambda data: data["annotations"][0].update(category_id=9), "category_id 9 is not among the categories"),
+        (lambda data: data["annotations"][0].update(image_id=9), "image_id 9 is not among the images"),
+        (lambda data: data["annotations"][0].update(colour=3), r"annotations\[0\]: colour must be a text.* 3"),
+        (lambda data: data["images"][0].update(width="wide"), r"images\[0\]: width must be .*'wide'"),
         (lambda data: data["images"][3].update(file_name="x.png"), "1 of its images are not in .*, such as x.png"),
-        (lambda data: data["annotations"].clear(), "no image of it shows anything"),
+        (lambda data: data["annotations"].clear(), "no image has an annotated object"),
     ],
 )
 def test_bad_annotations_are_told_in_one_line(run_folder: Path, change: Callable[[Any], Any], says: str) -> None:
@@ -121,7 +121,7 @@ def test_bad_annotations_are_told_in_one_line(run_folder: Path, change: Callable
 def test_a_user_sees_one_line(run_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     annotations_of(run_folder).write_text("{")
     monkeypatch.setattr(sys, "argv", ["train_detector", str(run_folder), str(tmp_path / "out")])
-    with pytest.raises(SystemExit, match="annotations in COCO's form cannot be read"):
+    with pytest.raises(SystemExit, match="COCO annotations cannot be read"):
         train_detector.main()
 
 

@@ -1,4 +1,4 @@
-"""What ultralytics publishes: detectors and segmenters trained on COCO, as assets of its releases."""
+"""The published checkpoints of ultralytics: detectors and segmenters trained on COCO, assets of its releases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from t2i_core.api.errors import BadModel, UnknownName
 RELEASE = "v8.4.0"
 
 MIRROR_VARIABLE = "T2I_ULTRALYTICS_MIRROR"
-"""Environment variable with the address of a folder that holds the release's files, in place of GitHub's."""
+"""Environment variable with the address of a folder with the release's files, instead of GitHub's."""
 
 _SEGMENTERS = (
     *(f"{family}{size}-seg" for family in ("yolov8", "yolo11", "yolo26") for size in "nsmlx"),
@@ -27,7 +27,7 @@ NAMES = (*_SEGMENTERS, *_DETECTORS)
 
 
 def local(argument: str) -> Path | None:
-    """Return the path that an argument is, or None where it is the name of an asset. Raises UnknownName."""
+    """Return the path that an argument names, or None for the name of an asset. Raises UnknownName."""
     if argument.endswith(".pt") or Path(argument).name != argument:
         return Path(argument).expanduser()
     if argument not in NAMES:
@@ -37,19 +37,17 @@ def local(argument: str) -> Path | None:
 
 
 def check(name: str, masks: bool) -> None:
-    """Raise BadModel where an asset must give masks and does not."""
+    """Raise BadModel if masks are needed and an asset gives none."""
     if masks and name not in _SEGMENTERS:
         raise no_masks(name)
 
 
 def no_masks(argument: str) -> BadModel:
-    """Say that a checkpoint is a detector."""
-    return BadModel(
-        f"ultralytics:{argument}: it finds boxes and gives no masks: take ultralytics-detect:{argument}"
-    )
+    """Return the error for a checkpoint that gives no masks."""
+    return BadModel(f"ultralytics:{argument}: it gives boxes but no masks; use ultralytics-detect:{argument}")
 
 
 def url(name: str) -> str:
-    """Return where an asset is published, or where the user's mirror of the release has it."""
+    """Return the address of an asset, at its publisher or in the user's mirror of the release."""
     published = f"https://github.com/ultralytics/assets/releases/download/{RELEASE}"
     return f"{os.environ.get(MIRROR_VARIABLE, published).rstrip('/')}/{name}.pt"

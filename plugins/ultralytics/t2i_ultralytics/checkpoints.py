@@ -1,8 +1,8 @@
-"""Checkpoints: where they are, and how they are read without running what they bring along.
+"""Checkpoints: their location, and loading without running code from them.
 
-ultralytics publishes pickles alone, and pickles of whole networks, not of weights. They are read by PyTorch's
-restricted unpickler with the library's list of the classes that a network is made of: the library's own layers,
-PyTorch's, and plain data. Anything else in a file is refused before it is run; there is no option that lets it.
+ultralytics publishes only pickles, of whole networks instead of weights. PyTorch's restricted unpickler reads them
+with the library's list of allowed classes: the layers of ultralytics and PyTorch, and plain data. A file with
+anything else is rejected before it runs code; no option changes that.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ _PARTS = "a network of ultralytics"
 
 @dataclass(frozen=True)
 class Facts:
-    """What a checkpoint says of itself.
+    """Facts from a checkpoint.
 
-    names:   its classes, in order
-    task:    what it was trained for: segment, detect, or another
-    stride:  pixels that one cell of its coarsest grid covers; sides of what it is shown are multiples of it
+    Attributes:
+        names: Names of the classes, in order.
+        task: Task of the training: segment, detect, or another.
+        stride: Pixels per cell of the coarsest grid; the sides of inputs are multiples of it.
     """
 
     names: tuple[str, ...]
@@ -42,18 +43,21 @@ class Facts:
 
 
 def check(argument: str, options: DetectOptions, masks: bool) -> None:
-    """Say what is wrong with a checkpoint that is on this machine. masks: whether it must give some.
+    """Check a local checkpoint; `masks` tells whether it must give masks.
 
-    Raises UnknownName, BadModel or BadOption.
+    Raises:
+        UnknownName: The asset is not known.
+        BadModel: The checkpoint is not valid.
+        BadOption: An option does not fit the checkpoint.
     """
     _check_facts(facts(fetch(argument, options, offline=True), argument), argument, options, masks)
 
 
 def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
-    """Return the checkpoint's file; an asset is downloaded where it is not there and may be. Raises BadModel.
+    """Return the checkpoint's file; download a missing asset if that is allowed. Raises BadModel.
 
-    No digests of assets are published: one that the user does not pin keeps the digest that it has when it is
-    first seen on this machine.
+    ultralytics publishes no digests. Unless the user gives one, t2i records an asset's digest at the first
+    download.
     """
     if path := assets.local(argument):
         return check_file(path, options.sha256, f"ultralytics:{argument}")
@@ -64,15 +68,18 @@ def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
 def settled(argument: str, options: DetectOptions, offline: bool) -> DetectOptions:
     """Return an asset's options with its digest, which results depend on. Raises BadModel.
 
-    It is downloaded where it is not there and may be: nobody publishes its digest.
+    The asset is downloaded if it is missing and may be downloaded, because its digest is not published.
     """
     return options.model_copy(update={"sha256": digest_file(fetch(argument, options, offline))})
 
 
 def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> tuple[Any, Facts, Path]:
-    """Return the network on the CPU in float32, layers fused as the library's predictors do, and its file.
+    """Return the network and its file; the network is in float32 on the CPU, fused as in the library's predictors.
 
-    Raises UnknownName, BadModel or BadOption.
+    Raises:
+        UnknownName: The asset is not known.
+        BadModel: The checkpoint is not valid.
+        BadOption: An option does not fit the checkpoint.
     """
     file = fetch(argument, options, offline)
     network = _read(file, argument)
@@ -86,7 +93,7 @@ def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> t
 
 
 def facts(file: Path, argument: str) -> Facts:
-    """Return what a file says of itself; it is read once as long as it stays the same. Raises BadModel."""
+    """Return the facts from a file; an unchanged file is read once. Raises BadModel."""
     status = check_file(file, None, f"ultralytics:{argument}").stat()
     return _facts_of(file, argument, status.st_mtime_ns, status.st_size)
 
@@ -110,15 +117,15 @@ def _check_facts(found: Facts, argument: str, options: DetectOptions, masks: boo
     if masks and found.task == "detect":
         raise assets.no_masks(argument)
     if found.task not in ("segment", "detect"):
-        raise BadModel(f"ultralytics:{argument}: it is a model for the task {found.task}: want segment or detect")
+        raise BadModel(f"ultralytics:{argument}: its task must be segment or detect (got {found.task})")
     if options.imgsz % found.stride:
         raise BadOption(f"imgsz={options.imgsz}: {argument} wants a multiple of {found.stride}")
 
 
 def _read(file: Path, argument: str) -> Any:
-    """The network that a file holds, in float32."""
+    """Return the network in a file, in float32."""
     if file.suffix != ".pt":
-        raise BadModel(f"ultralytics:{argument}: {file} is no .pt file")
+        raise BadModel(f"ultralytics:{argument}: {file} is not a .pt file")
     if not is_zipfile(file):
         what = "no whole archive of PyTorch (torch.save, 1.6 or later)"
         raise BadModel(f"ultralytics:{argument}: {file} is {what}")
@@ -132,7 +139,7 @@ def _read(file: Path, argument: str) -> Any:
         for layer in network.modules():
             if isinstance(layer, torch.nn.Upsample) and not hasattr(layer, "recompute_scale_factor"):
                 layer.recompute_scale_factor = None  # files saved by PyTorch before 1.11 lack it
-    except Exception as error:  # of many kinds: no archive, cut off, other classes than those of networks
+    except Exception as error:  # of many types: not an archive, truncated, classes that are not allowed
         raise BadModel(
             f"ultralytics:{argument}: {file} is refused: {explain_load_error(error, _PARTS)}"
         ) from error
@@ -141,8 +148,11 @@ def _read(file: Path, argument: str) -> Any:
 
 @contextmanager
 def _read_as_it_stands() -> Iterator[None]:
-    """Keep the library from looking for the file elsewhere, the network included, and from widening, for all
-    that is loaded later in this process, what PyTorch takes for safe."""
+    """Keep the library from searching the file elsewhere, and from extending PyTorch's list of safe classes.
+
+    Without this, the library would also search the network, and the list would stay extended for the whole
+    process.
+    """
     look, safe = library.downloads.attempt_download_asset, torch.serialization.get_safe_globals()
     library.downloads.attempt_download_asset = str
     try:

@@ -1,4 +1,4 @@
-"""The classes of a checkpoint: COCO's 80, in the order in which YOLO's checkpoints number them, or its own."""
+"""The classes of a checkpoint: COCO's 80 in the order of YOLO's checkpoints, or its own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from t2i_core.api import ObjectClass
 from t2i_torch_support.coco_classes import CLASSES
 
 LABELS = tuple(CLASSES.values())
-"""The classes in order."""
+"""COCO's classes in order."""
 
 
 def classes(names: tuple[str, ...]) -> tuple[ObjectClass, ...]:
-    """Return the classes of a checkpoint by its names: COCO's own, or names alone, whose sense nobody said."""
+    """Return the classes of a checkpoint: COCO's, or classes with only a name and no synset."""
     return LABELS if names == tuple(CLASSES) else tuple(ObjectClass(name) for name in names)

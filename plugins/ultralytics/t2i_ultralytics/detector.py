@@ -1,4 +1,4 @@
-"""The judge: what a YOLO finds in one image, kept down to a low confidence."""
+"""The judge: detections and segments of a YOLO, stored down to a low confidence."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from t2i_ultralytics.masks import outlined
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
 
 _ON_GPU, _ELSEWHERE = 16, 4
-"""How many images at a time, at first."""
+"""Initial batch size."""
 _MASKS = 32
-"""How many masks of one image are held in full size at once."""
+"""Number of full-size masks of one image in memory at a time."""
 
 
 class Yolo:
-    """Answers `segment` or `detect`, whichever it was made for.
+    """Segments or detects objects.
 
-    An image is shown as the library's predictors show one alone: resized so that its longer side is `imgsz`, and
-    filled up with grey to whole strides. Images that are then of one shape go through the network together.
+    An image is prepared as in the library's predictors for a single image: resized to a longer side of `imgsz`,
+    and padded with grey to whole strides. Images with the same resulting shape share a batch.
     """
 
     def __init__(self, network: Any, facts: Facts, file: Path, setup: Setup[DetectOptions]) -> None:
@@ -51,7 +51,7 @@ class Yolo:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a reader of its answers must know; the batch is what was left of it after any halving."""
+        """Settings for the manifest; the batch size is the current one, after any halving."""
         return {
             "weights": self._file.name,
             "sha256": self._digest,
@@ -67,11 +67,11 @@ class Yolo:
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Detections | Failure]]:
-        """Say what is in the image of each query, in order."""
+        """Yield each query with the objects in its image, in order."""
         return self._batches.map(self._found, queries)
 
     def close(self) -> None:
-        """Let go of the network."""
+        """Release the network."""
         del self._network
 
     @torch.inference_mode()
@@ -88,7 +88,7 @@ class Yolo:
         return [found[place] for place in range(len(queries))]
 
     def _run(self, images: Sequence[NDArray[np.uint8]]) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """What the network says of images of one shape: a row per box, and a segmenter's prototypes of masks."""
+        """Return the network's output for images of one shape: a row per box, and mask prototypes if any."""
         pixels = torch.from_numpy(np.stack(images)).to(self._device).permute(0, 3, 1, 2)
         said = self._network(pixels.to(self._dtype) / 255)[0]
         rows, protos = said if isinstance(said, tuple) else (said, None)
@@ -97,11 +97,11 @@ class Yolo:
     def _one(
         self, rows: torch.Tensor, protos: torch.Tensor | None, shown: tuple[int, int], size: tuple[int, int]
     ) -> Detections | Failure:
-        """What is in one image. shown: its height and width as it was shown; size: its own width and height."""
+        """Return the objects in an image; `shown` is the input's height and width, `size` the image's own."""
         if not torch.isfinite(rows).all():
-            return Failure("the network gave values that are not numbers")
+            return Failure("the network returned values that are not numbers")
         options, (width, height) = self._options, size
-        # one image at a time: the library's NMS skips the images of a batch for which it has no time left
+        # one image at a time, because the library's NMS has a time limit and skips the rest of a batch
         (kept,) = library.non_max_suppression(
             rows,
             options.conf,
@@ -113,13 +113,13 @@ class Yolo:
         kept[:, :4] = library.ops.scale_boxes(shown, kept[:, :4], (height, width))
         if not isinstance(options, SegmentOptions):
             return Detections(size, *_columns(kept), self._labels)
-        assert protos is not None  # what gives none is refused before it is made a judge of `segment`
+        assert protos is not None  # `check` rejects models without masks for `segment`
         there, masks = [], []
         for start in range(0, len(kept), _MASKS):
             part = kept[start : start + _MASKS]
             drawn = library.ops.process_mask_native(protos, part[:, 6:], part[:, :4], (height, width))
             for i, mask in enumerate(drawn.cpu().numpy(), start):
-                if mask.any():  # as in the library, what has no pixel is not there
+                if mask.any():  # as in the library, an empty mask does not count
                     there.append(i)
                     masks.append(PackedMask.pack(self._shaped(mask, options.masks)))
         return Segments(size, *_columns(kept[there]), self._labels, masks=tuple(masks))
@@ -132,6 +132,6 @@ class Yolo:
 def _columns(
     kept: torch.Tensor,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int16]]:
-    """Boxes, scores and classes."""
+    """Return boxes, scores and classes."""
     values = kept[:, :6].cpu().numpy()
     return values[:, :4], values[:, 4], values[:, 5].astype(np.int16)

@@ -1,11 +1,10 @@
-"""ultralytics, imported so that it keeps to itself.
+"""Import of ultralytics without its side effects.
 
-Importing it looks names up in the network, writes settings into the user's folder of configuration (by which it
-then sends what is done with it, unless they say no), sets variables that processes started later inherit, and
-replaces torch.save, PIL.Image.open (by one that wants to install a package for what is no image) and more. Here it
-is imported as offline, with a folder of configuration that is gone at once, and what it changed outside of itself
-is put back. Only parts of it that ask no network are imported; its `YOLO` and its predictors, which report to its
-makers and load trackers of experiments, are not.
+Importing ultralytics resolves host names, writes settings into the user's configuration folder (which enable usage
+reports by default), sets environment variables for child processes, and replaces torch.save, PIL.Image.open (by a
+version that may install a package) and more. This module imports it offline, with a temporary configuration
+folder, and undoes its changes to other modules. It imports only parts that use no network; `YOLO` and the
+predictors, which send reports and load experiment trackers, stay unused.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import cv2
 import numpy as np
 import PIL.Image
 import torch
-import torchvision  # noqa: F401  the library takes its NMS from here where it is imported, and else its own
+import torchvision  # noqa: F401  the library uses torchvision's NMS only if it is imported already
 
 
 @contextmanager
@@ -31,7 +30,7 @@ def _quietly() -> Iterator[None]:
         os.environ |= {
             "YOLO_OFFLINE": "true",
             "YOLO_AUTOINSTALL": "false",
-            "YOLO_VERBOSE": "false",  # its log goes to standard output, where results are
+            "YOLO_VERBOSE": "false",  # its log would go to standard output, which holds results
             "YOLO_CONFIG_DIR": folder,
         }
         try:

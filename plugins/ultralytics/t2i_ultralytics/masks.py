@@ -1,4 +1,4 @@
-"""Masks: as the network gives them, or as the outlines of which TIAM's masks are made."""
+"""Masks from the network, or from outlines as in TIAM."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from t2i_ultralytics import library
 
 
 def filled(polygon: NDArray[np.floating], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return the inside of a polygon, its edge included: vertices cut off to whole pixels, and cv2.fillPoly.
+    """Return the interior of a polygon with its edge, by cv2.fillPoly with vertices truncated to whole pixels.
 
-    polygon: vertices, x and y, of shape (n, 2)
-    size:    width and height of the image
+    Args:
+        polygon: Vertices, x and y, of shape (n, 2).
+        size: Width and height of the image.
     """
     canvas = np.zeros((size[1], size[0]), np.uint8)
     if len(polygon):
@@ -22,10 +23,10 @@ def filled(polygon: NDArray[np.floating], size: tuple[int, int]) -> NDArray[np.b
 
 
 def outlined(mask: NDArray[np.uint8], strategy: str) -> NDArray[np.bool_]:
-    """Return the outline of a mask (height, width), filled.
+    """Return the filled outline of a mask (height, width).
 
-    strategy: the library's for the polygons of its results (`masks.xy`): the outline of most points (largest), or
-              of every part (all)
+    `strategy` is the library's strategy for polygons of results (`masks.xy`): the outline with the most points
+    (`largest`), or the outlines of all parts (`all`).
     """
     (polygon,) = library.ops.masks2segments(mask[None], strategy=strategy)
     return filled(polygon, (mask.shape[1], mask.shape[0]))

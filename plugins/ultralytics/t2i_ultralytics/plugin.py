@@ -1,4 +1,4 @@
-"""What this plugin offers. Imports nothing heavy: ultralytics, torch, cv2 and numpy wait for the factories."""
+"""The plugin: YOLO judges of ultralytics. Only the factories import ultralytics, torch, cv2 and numpy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from t2i_ultralytics.options import DetectOptions, SegmentOptions
 if TYPE_CHECKING:
     from t2i_core.api import Judge
 
-_LICENCE = "AGPL-3.0 (ultralytics, its weights too); trained on COCO, whose images have licences of their own"
+_LICENCE = "AGPL-3.0 (ultralytics, its weights too); trained on COCO, whose images have their own licences"
 _NOTES = (
-    "ultralytics and its weights are AGPL-3.0 (or under a licence that its makers sell): who passes on what is "
-    "built with them, or lets others use it over a network, owes them the source of the whole."
+    "ultralytics and its weights are AGPL-3.0 (or under a commercial licence): if you distribute software built "
+    "with them, or offer it over a network, you must publish its source."
 )
 _CITATION = "Jocher, Chaurasia, Qiu: Ultralytics YOLO. https://github.com/ultralytics/ultralytics"
 _ARGUMENT = "NAME of an asset of ultralytics ({}), or a FILE.pt that it saved"
@@ -26,11 +26,11 @@ _ARGUMENT = "NAME of an asset of ultralytics ({}), or a FILE.pt that it saved"
 
 @hookimpl
 def t2i_judges() -> Iterable[JudgeInfo | Preset]:
-    """Offer any segmenter and any detector of ultralytics, and TIAM's."""
+    """Return the segmenter and the detector, and presets such as TIAM's."""
     return [
         JudgeInfo(
             name="ultralytics",
-            summary="Any segmenter of ultralytics: objects with their masks.",
+            summary="Segments objects with any segmenter of ultralytics.",
             argument=_ARGUMENT.format("yolov8x-seg"),
             needs_argument=True,
             options=SegmentOptions,
@@ -45,7 +45,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         JudgeInfo(
             name="ultralytics-detect",
-            summary="Any detector or segmenter of ultralytics: objects with their boxes.",
+            summary="Detects objects with any detector or segmenter of ultralytics.",
             argument=_ARGUMENT.format("yolo11x"),
             needs_argument=True,
             options=DetectOptions,
@@ -129,6 +129,6 @@ def _prefetch(setup: Setup[DetectOptions]) -> None:
 
 
 def _given(setup: Setup[DetectOptions]) -> str:
-    """The argument, which the registry has made sure of."""
+    """Return the argument, which the registry guarantees."""
     assert setup.argument is not None
     return setup.argument

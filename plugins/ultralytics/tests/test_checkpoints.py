@@ -145,7 +145,7 @@ def test_classes_are_read_from_the_file(small: Any, save: Any, tmp_path: Path, t
 def test_what_gives_no_masks_is_no_segmenter(small: Any, save: Any, tmp_path: Path) -> None:
     file = save(small.network("yolov8n.yaml"), tmp_path / "boxes.pt")
     for argument in (str(file), "yolo11x"):
-        with pytest.raises(BadModel, match=rf"gives no masks: take ultralytics-detect:{argument}"):
+        with pytest.raises(BadModel, match=rf"gives boxes but no masks; use ultralytics-detect:{argument}"):
             OFFERED["ultralytics"].loading.check(Setup(argument, SegmentOptions()))
         OFFERED["ultralytics-detect"].loading.check(Setup(argument, DetectOptions()))
 
