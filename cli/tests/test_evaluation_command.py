@@ -96,7 +96,7 @@ def test_options_reach_their_component(toy, t2i):
         (("-o", "grey.level=lots"), 6, "option 'level' of generator 'grey': 'lots' is not valid"),
         (("-o", "grey.lvl=1"), 6, "unknown option 'lvl' of generator 'grey': did you mean 'level'?"),
         (("-o", "gray.level=1"), 3, "did you mean 'grey'?"),
-        (("-o", "grey"), 6, "want NAME.KEY=VALUE"),
+        (("-o", "grey"), 6, "must be NAME.KEY=VALUE"),
         (("--seeds", "many"), 6, "--seeds must be a number of seeds"),
         (("--shard", "3/2"), 6, "--shard must be I/N"),
         (("--batch-size", "none"), 6, "--batch-size must be a whole number from 1, or auto (got 'none')"),
@@ -153,7 +153,7 @@ def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i_process):
     done = t2i_process(*EVAL, "-o", "grey.stop=3", "--fresh", "--out", "run")
     assert done.returncode == 130
     (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: interrupted"))
-    assert "would make it again (--fresh)" in line
+    assert "would repeat it because of --fresh" in line
     resume = shlex.split(line.rpartition(": ")[2])
     assert resume == ["t2i", *EVAL, "-o", "grey.stop=3", "--out", "run", "--no-fresh"]
     assert "2 kept already" in t2i_process(*resume[1:], "--dry-run").stdout
@@ -162,7 +162,7 @@ def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i_process):
 def test_under_uv_run_the_line_says_so(toy, t2i_process, monkeypatch):
     monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
     done = t2i_process(*EVAL, "-o", "grey.stop=3")
-    assert "where it stopped: uv run t2i eval" in done.stderr
+    assert "the same command resumes it: uv run t2i eval" in done.stderr
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -211,7 +211,7 @@ def test_interrupts_stop_the_command_and_name_the_one_that_resumes_it(simulated:
         ended, error = first.wait()
         assert ended == code, error
         (line,) = (line for line in error.splitlines() if line.startswith("error: "))
-        resume = re.search(r"where it stopped: (?:uv run )?t2i (.*)", line)
+        resume = re.search(r"resumes it: (?:uv run )?t2i (.*)", line)
         assert resume is not None
         assert shlex.split(resume[1]) == SIMULATOR_EVAL
     kept = hash_images(tmp_path)

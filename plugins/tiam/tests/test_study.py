@@ -203,10 +203,10 @@ def test_the_sweep_of_confidence_follows_what_rows_say(runs):
     ("floors", "first", "says"),
     [
         ({"objects": 0.0}, 0.05, "(the run's own is 0.25)"),
-        ({"objects": 0.1}, 0.1, "(the run's own is 0.25; its judge keeps nothing below 0.1)"),
-        ({"objects": 0.12}, 0.15, "nothing below 0.12"),
-        ({"objects": 0.25}, 0.25, "nothing below 0.25"),
-        ({}, 0.25, "(the run's own is 0.25; what its judge keeps below is not known)"),
+        ({"objects": 0.1}, 0.1, "(the run's own is 0.25; its judge stores no detections below 0.1)"),
+        ({"objects": 0.12}, 0.15, "no detections below 0.12"),
+        ({"objects": 0.25}, 0.25, "no detections below 0.25"),
+        ({}, 0.25, "lower ones are left out, because the judge's lowest confidence is unknown"),
     ],
 )
 def test_the_sweep_says_nothing_of_confidences_that_the_judge_does_not_keep(runs, floors, first, says):
