@@ -108,5 +108,5 @@ def test_models_of_another_kind_are_refused_by_the_plan(
     if gone:
         index[gone] = [None, None]
     (tmp_path / "model_index.json").write_text(json.dumps(index))
-    with pytest.raises(BadModel, match=f"{tmp_path}: Attend-and-Excite draws with .* alone, and {said}"):
+    with pytest.raises(BadModel, match=f"{tmp_path}: Attend-and-Excite supports only .*, but {said}"):
         info.loading.check(Setup(str(tmp_path), DiffusersOptions(), "cpu"))

@@ -95,7 +95,7 @@ def test_a_revision_is_an_option_like_others() -> None:
 def test_deprecated_pipelines_say_so() -> None:
     by_name = {info.name: info for info in t2i_generators()}
     for name in ("unclip", "sd14-ae", "sd2-ae", "attend-excite"):
-        assert "deprecated" in by_name[name].about.notes
+        assert "no longer maintains" in by_name[name].about.notes
 
 
 def test_attend_and_excite_reads_the_scene_and_its_presets_are_of_it() -> None:

@@ -321,7 +321,7 @@ def test_three_formats_are_read_by_their_content_and_others_refused(tmp_path, ca
     assert not given[3].missing
     assert model.settings["formats"] == {"JPEG": 2, "PNG": 1, "WebP": 1}
     model.close()
-    assert "of several formats: JPEG (2), PNG (1), WebP (1)" in caplog.text
+    assert "have several formats: JPEG (2), PNG (1), WebP (1)" in caplog.text
 
 
 def test_the_digest_is_of_the_files_own_bytes(tmp_path, monkeypatch, mean_reward):
@@ -365,7 +365,7 @@ def test_images_that_the_table_does_not_list_are_said(tmp_path, caplog):
     (tmp_path / "prompts.csv").write_text("file,prompt\na.png,a\nsub/c.png,c\n")
     model = model_of(tmp_path)
     assert model.settings["unlisted"] == 1
-    assert "does not list 1 images that lie beside its own" in caplog.text
+    assert "does not list 1 images next to its own" in caplog.text
     assert str(tmp_path / "b.png") in caplog.text
 
 
