@@ -18,7 +18,7 @@ import pytest
 import typer
 from matplotlib.figure import Figure
 from t2i_cli.app import app
-from t2i_core.api import Features, errors, evidence, hookspecs, metric, plugin_info, study
+from t2i_core.api import Features, errors, evidence, hookspecs, metric_input, metric_output, plugin_info, study
 from t2i_core.api import __all__ as public
 from t2i_core.api.adapter import list_adapters
 from t2i_core.api.failure import Failure
@@ -52,8 +52,10 @@ CAPABILITIES = [
 CONTRACTS = [
     plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.About, plugin_info.Loading,
     plugin_info.GeneratorInfo, plugin_info.ExistingImagesInfo, plugin_info.SelfJudgingInfo, plugin_info.JudgeInfo,
-    plugin_info.MetricInfo, plugin_info.PromptSourceInfo, plugin_info.Preset, metric.Measure, metric.Need,
-    metric.Derive, metric.Unit, metric.Observed, metric.Sample, metric.Row, metric.Rows, study.Analysis,
+    plugin_info.MetricInfo, plugin_info.PromptSourceInfo, plugin_info.Preset, metric_output.Measure,
+    metric_input.Need,
+    metric_input.Derive, metric_input.Unit, metric_input.Observed, metric_input.Sample, metric_output.Row,
+    metric_output.Rows, study.Analysis,
     evidence.Evidence,
     Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
     Query, QueryShape, *CAPABILITIES,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from faults.command import ForkServer, Undisturbed
+
+settings.register_profile("thorough", max_examples=500, stateful_step_count=20)
 
 
 @pytest.fixture(scope="session")

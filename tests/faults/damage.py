@@ -12,7 +12,8 @@ from typing import Any
 
 import PIL.Image
 
-PAGE = 4096
+PAGE = 8192
+"""Size of the pages of the store's database."""
 
 DamageFile = Callable[[Path, random.Random], None]
 

@@ -157,6 +157,7 @@ def test_a_mistake_in_the_code_is_noticed(mutation: Mutation, tmp_path: Path) ->
     file.write_text(text, encoding="utf-8")
     done = run_test(mutation.test, tmp_path)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-3000:] + done.stderr
+    assert " error" not in done.stdout.splitlines()[-1], done.stdout[-3000:]  # the test itself, not what it needs
 
 
 @pytest.mark.slow

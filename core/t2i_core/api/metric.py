@@ -4,7 +4,8 @@ A metric never asks for a model. It names the capabilities that it needs (`Need`
 observations into rows of one table. Its base class gives the unit: a sample (`Metric`), a prompt's samples
 (`PromptMetric`, or `StackedMetric` for arrays), a model's set (`SetMetric`) or a pair of models (`PairMetric`).
 Core computes means, intervals, facets and comparisons. A metric whose score is not a mean of rows overrides
-`aggregate`. `TableMetric`, which combines with each of the others, has more hooks for such scores.
+`aggregate`. `TableMetric`, which combines with the others, has more hooks for such scores; of these a `SetMetric`
+gets only `remarks`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks before work starts: judges that do not fit, and images that cannot be read."""
+"""Checks before work starts: metrics of two kinds, judges that do not fit, and images that cannot be read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..api.adapter import find_sources
 from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
 from ..api.image import Image
 from ..api.judge import Capability
+from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, TableMetric
 from ..api.metric_input import Need
 from ..api.observation import find_capability, list_capabilities
 from ..api.options import resolve_number
@@ -138,3 +139,27 @@ def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> N
             except DamagedImage as error:
                 raise BadFolder(f"reference image of metric {metric!r}: {error}; fix or remove it") from error
             task.advance()
+
+
+def refuse_mixed_kinds(component: Component[MetricInfo], metric: Metric) -> None:
+    """Refuse a metric of two kinds, or with attributes that its base class does not read.
+
+    Raises:
+        BrokenPlugin: If the metric is not of one kind.
+    """
+    units = [kind.__name__ for kind in (PromptMetric, SetMetric, PairMetric) if isinstance(metric, kind)]
+    if len(units) > 1:
+        raise BrokenPlugin(f"{describe_component(component)} is a {' and a '.join(units)}; it must have one unit")
+    for kind, names in _OWN_ATTRIBUTES.items():
+        unread = [name for name in names if hasattr(metric, name)] if not isinstance(metric, kind) else []
+        if unread:
+            raise BrokenPlugin(
+                f"{describe_component(component)} has {unread[0]!r}, which only a {kind.__name__} may have"
+            )
+
+
+_OWN_ATTRIBUTES: Mapping[type[Metric], tuple[str, ...]] = {
+    TableMetric: ("aggregates", "prepare", "remarks", "estimates"),
+    PairMetric: ("crossed",),
+}
+"""Attributes that only one kind of metric has."""

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 import pandas as pd
 import pytest
@@ -29,8 +28,8 @@ from .components import ComponentContract
 from .faults import Faults
 from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
-_RUNS: WeakKeyDictionary[type, Run] = WeakKeyDictionary()
-"""The run of each suite."""
+_RUNS: dict[tuple[object, ...], Run] = {}
+"""The run of each suite with each set of parts."""
 
 
 class MetricContract(ComponentContract):
@@ -48,11 +47,11 @@ class MetricContract(ComponentContract):
     @pytest.fixture
     def run(self, info: MetricInfo, tmp_path_factory: pytest.TempPathFactory) -> Run:
         """The metric's run on two models (the same one, twice) and four seeds, made once for all checks."""
-        cls = type(self)
-        if cls not in _RUNS:
+        made_from = (type(self), info.name, repr(self.options), id(self.model), id(self.judge), self.prompts)
+        if made_from not in _RUNS:
             disturb_chance(CHANCES[0])
-            _RUNS[cls] = self.evaluate(info, tmp_path_factory.mktemp("metric") / "run")
-        return _RUNS[cls]
+            _RUNS[made_from] = self.evaluate(info, tmp_path_factory.mktemp("metric") / "run")
+        return _RUNS[made_from]
 
     def evaluate(self, info: MetricInfo, out: Path, faults: Faults | None = None) -> Run:
         """Evaluate the metric into a folder, with an empty cache."""

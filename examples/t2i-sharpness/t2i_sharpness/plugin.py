@@ -11,7 +11,7 @@ def _create(setup):
 
 @hookimpl
 def t2i_metrics():
-    """Offer the metric."""
+    """Return the descriptor of the metric."""
     return [
         MetricInfo(
             name="sharpness",

@@ -62,7 +62,7 @@ class Bias(TableMetric, PromptMetric):
 
     def measure(self, unit: Unit) -> Iterator[Row | Rows | Note | Failure]:
         """Yield the rows of a prompt: its vote in each group, and the nearest category of each image."""
-        assert unit.prompt is not None  # because the metric groups by prompt
+        assert unit.prompt is not None  # the unit of a PromptMetric has a prompt
         observed = list(unit.observed)
         images = np.stack([one.one(IMAGES).values for one in observed]).astype(np.float64)
         texts = np.stack([one.observation.values for one in unit.shared[TEXTS]]).astype(np.float64)

@@ -48,7 +48,9 @@ def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, 
     """
     main = sources(setup.argument, setup.options)[0]
     if any(known.repository == main.model and not known.likelihood for known in KNOWN):
-        raise NoJudge(f"{main}: draws from what its prior made of a text: there is no likelihood under a text")
+        raise NoJudge(
+            f"{main}: it draws from a prior's embedding of the text, so it has no likelihood under the text"
+        )
     index = read_index(index_folder(main, setup.offline))
     if why := why_not(index["_class_name"], parts_of(index), setup.options.stages):
         raise NoJudge(f"{main}: {why}")

@@ -162,7 +162,7 @@ def test_relations_that_exclude_each_other_are_refused():
 
 
 def test_bad_requests_are_refused():
-    with pytest.raises(ValueError, match="1 to 4 things, not 5"):
+    with pytest.raises(ValueError, match="1 to 4 things"):
         lay_out([Thing("car")] * 5, "p")
     with pytest.raises(ValueError, match="no 'teapot'"):
         lay_out([Thing("teapot")], "p")

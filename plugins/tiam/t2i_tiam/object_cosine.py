@@ -68,7 +68,7 @@ class ObjectCosine(PromptMetric):
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
         """Yield the cosine, from -1 to 1, for a prompt of two objects; exclude other prompts."""
-        assert unit.prompt is not None  # group_by = "prompt"
+        assert unit.prompt is not None  # the unit of a PromptMetric has a prompt
         texts = self.texts(unit.prompt)
         if len(texts) != 2:
             yield Excluded(f"the prompt must have two objects (got {len(texts)})")

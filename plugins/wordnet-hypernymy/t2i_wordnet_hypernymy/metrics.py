@@ -212,7 +212,7 @@ class SynsetIs(_SynsetMetric):
 
 def _prompt_and_answers(unit: Unit) -> tuple[Prompt, ClassScores]:
     """Return the prompt, and the judge's logits of its images, shape (images, classes)."""
-    assert unit.prompt is not None  # because the metric groups by prompt
+    assert unit.prompt is not None  # the unit of a PromptMetric has a prompt
     return unit.prompt, unit.stacked[NEED]
 
 

@@ -56,7 +56,7 @@ class HyponymCosine(PromptMetric):
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
         """Yield one row for a synset, or exclude it if it has no hyponyms."""
-        assert unit.prompt is not None  # because the metric groups by prompt
+        assert unit.prompt is not None  # the unit of a PromptMetric has a prompt
         own, *below = self.texts(unit.prompt)
         if not below:
             yield Excluded(f"{asked_class(unit.prompt).name} has no hyponyms")
