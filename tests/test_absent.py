@@ -89,6 +89,7 @@ def test_the_command_line_knows_which_plugin_of_ours_offers_what() -> None:
     assert command_line["entry-points"]["t2i.elsewhere"] == offered != {}
 
 
+@pytest.mark.long
 def test_all_else_works_and_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "none")

@@ -25,6 +25,7 @@ def measured(script: str, samples: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("samples", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_scoring_stored_observations_again_takes_seconds_and_opens_no_image(samples: int) -> None:
     found = measured("rescoring.py", samples)
     # of 10,000: 3.4 to 5 s on most machines, 9.7 on the slowest; other work stretches this less than the clock
@@ -35,6 +36,7 @@ def test_scoring_stored_observations_again_takes_seconds_and_opens_no_image(samp
 
 
 @pytest.mark.parametrize(("more", "mb"), [(20_000, 25), pytest.param(200_000, 100, marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_work(more: int, mb: float) -> None:
     """Beyond the memory of the database (16 MB), which some thousands fill, and some bytes for each sample."""
     few, many = measured("null_run.py", 2_000), measured("null_run.py", more)

@@ -453,6 +453,7 @@ def test_any_change_of_a_manifest_is_a_users_error_at_most(sides: Path, data: st
 
 @tried(5)
 @given(data=st.data())
+@pytest.mark.long
 def test_any_change_of_a_table_is_a_users_error_at_most(sides: Path, data: st.DataObject) -> None:
     tamper_with_table(sides, data)
 

@@ -1,8 +1,8 @@
 """Tests that compute with torch pass with every instruction set of this processor and with 1, 2 and 4 threads.
 
-Which tests these are is found out, not listed: one pass over the default suite replaces torch by a stand-in
-(instruction_sets/torch.py) that notes every test whose process, or a process that it starts, imports torch. The
-files of these tests then run once for each instruction set and number of threads.
+Which tests these are is found out, not listed: one pass over all tests that are not slow replaces torch by a
+stand-in (instruction_sets/torch.py) that notes every test whose process, or a process that it starts, imports
+torch. The files of these tests then run once for each instruction set and number of threads.
 
 Each instruction set is set for all libraries that choose their code by the processor: torch's own kernels, oneDNN,
 MKL (on Intel's processors), and the OpenBLAS of numpy and scipy. ``default`` is torch's name for code without AVX.
@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 STAND_IN = Path(__file__).parent / "instruction_sets"
 
 THREADS = (1, 2, 4)
+MARKS = "not slow and not weights"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 #: By torch's name, from the oldest: the processor's flags that it needs, and the variables that select it.
@@ -63,8 +64,8 @@ def environment(name: str, threads: int) -> dict[str, str]:
 
 
 def run_pytest(arguments: list[str], variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run the default tests among the arguments in a process of their own."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    """Run the tests among the arguments, except the slow ones, in a process of their own."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKS, *arguments]
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
 
 
@@ -80,7 +81,7 @@ def find_torch_users(notes: Path, *arguments: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def torch_users(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The files of all default tests that import torch."""
+    """The files of all tests that import torch, without the slow ones."""
     found = find_torch_users(tmp_path_factory.mktemp("torch") / "users")
     assert found
     return found

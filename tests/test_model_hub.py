@@ -188,6 +188,7 @@ def test_the_headline_command_evaluates_sd2_from_its_mirror(hub: Hub, tmp_path: 
     assert digests == {name: sha256(served(hub.state, name)) for name in digests}
 
 
+@pytest.mark.long
 def test_a_broken_download_continues_where_it_broke(hub: Hub, session: Session, home: Path) -> None:
     """The hub's client counts blocks of 10 MiB; the judge's file is continued to the byte."""
     block = 10 * 2**20
@@ -208,6 +209,7 @@ def test_a_broken_download_continues_where_it_broke(hub: Hub, session: Session, 
     assert place.read_bytes() == judge
 
 
+@pytest.mark.long
 def test_what_was_prefetched_is_used_without_the_hub(weights: Path, tmp_path: Path) -> None:
     with stocked_hub(weights) as hub:
         session = Session(environment(hub, tmp_path), tmp_path)

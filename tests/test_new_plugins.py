@@ -140,6 +140,7 @@ def _imported(file: Path) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_types_hold_strictly(made: Made, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     if (ROOT / ".mypy_cache").is_dir():  # what numpy's and pandas' types are is known there
@@ -149,6 +150,7 @@ def test_types_hold_strictly(made: Made, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.long
 def test_their_own_tests_pass(made: Made) -> None:
     done = made.run("pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *made.plugins)
     assert done.returncode == 0, done.stdout

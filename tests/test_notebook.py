@@ -147,6 +147,7 @@ def executed(cells: list[tuple[str, str, list[float]]], folder: Path) -> dict[st
     return found
 
 
+@pytest.mark.long
 def test_a_redefined_component_is_not_served_what_another_has_made(tmp_path: Path) -> None:
     cells = [*CELLS, *UNHASHABLE]
     found = executed(cells, tmp_path)

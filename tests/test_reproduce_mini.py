@@ -28,6 +28,7 @@ QUICK = ("tiam-6", "hypernymy-10", "dalleval-8")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in list_table_names()]
 )
+@pytest.mark.long
 def test_the_mini_version_of_a_table_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     words = ["reproduce", name, "--mini", "--seeds", "2", "--limit", "2", "--device", "cpu", "--json"]

@@ -198,6 +198,7 @@ BRADLEY_TERRY = MetricInfo(
 )
 
 
+@pytest.mark.long
 def test_pairs_of_models_are_rated_together(tmp_path: Path) -> None:
     """Two drop rates, judged by the oracle: its rewards become preferences, and ties count half."""
     quick = {"size": 64, "spp": 2}

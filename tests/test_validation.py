@@ -44,6 +44,7 @@ def test_enough_fails_a_right_program_three_times_in_a_thousand() -> None:
 
 
 @pytest.mark.parametrize(("line", "judge", "salts"), LINES)
+@pytest.mark.long
 def test_intervals_hold_the_truth(line: Any, judge: str, salts: int, tmp_path: Path) -> None:
     said = say(line, judge, tmp_path, salts)
     assert len(said.values) == salts
@@ -86,6 +87,7 @@ def test_a_favoured_place_is_worth_what_wins_against_an_equal() -> None:
     assert Ladder(first=0.2).strengths[-1] > place
 
 
+@pytest.mark.long
 def test_effects_of_prompts_and_seeds_are_in_the_interval(tmp_path: Path) -> None:
     faults = {"drop": 0.3, "prompt_sd": 1.0, "seed_sd": 0.5}
     model = ModelRequest("simulator", settings={**QUICK, **faults})
@@ -101,6 +103,7 @@ def test_wrong_colours_lose_no_object(tmp_path: Path) -> None:
     assert scores["tiam"].value < 1
 
 
+@pytest.mark.long
 def test_a_drop_moves_nothing_else(tmp_path: Path) -> None:
     """The first object stands where it stood: the same pixels wherever nothing was dropped or hid it."""
     models = [ModelRequest("simulator", str(drop), {**QUICK, "drop": drop}) for drop in (0.0, 0.5)]
@@ -117,6 +120,7 @@ def test_a_drop_moves_nothing_else(tmp_path: Path) -> None:
         assert (samples["0.0", prompt, seed] == samples["0.5", prompt, seed]) == bool(both)
 
 
+@pytest.mark.long
 def test_a_paired_comparison_sees_what_was_put_in(tmp_path: Path) -> None:
     models = [ModelRequest("simulator", str(drop), {**QUICK, "drop": drop}) for drop in (0.0, 0.2)]
     run = evaluate("tiam", models, prompts="tiam-5-2", seeds=6, judge="oracle", out=tmp_path / "run")
@@ -134,6 +138,7 @@ def test_salts_are_all_different(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seeds", [2, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_a_trained_judge_sees_drops_through_its_own_errors(seeds: int, tmp_path: Path) -> None:
     """On identical scenes the score falls to 1 - d + d F / S of what it was, S and F the judge's own rates."""
     drop = 0.4

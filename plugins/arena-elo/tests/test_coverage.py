@@ -11,6 +11,7 @@ COVERAGE = runpy.run_path(str(Path(__file__).parent.parent / "benchmarks" / "cov
 LOW, HIGH = 0.92, 0.98
 
 
+@pytest.mark.long
 def test_intervals_cover_the_truth_of_prompts_that_differ():
     """Both orders of each two models on 40 prompts, battles of a prompt far from independent."""
     ratings, position, _ = COVERAGE["coverage"](COVERAGE["BattleWorld"](40, 1.0), COVERAGE["resampled"], 300, 200)

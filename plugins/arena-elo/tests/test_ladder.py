@@ -59,6 +59,7 @@ def runs(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("name", "error"), [("ideal", 0.0), ("errs", 0.2)])
+@pytest.mark.long
 def test_the_intervals_hold_the_ladder(runs, name, error):
     """Of one draw of everything, which each kind of processor draws a little otherwise: 1.6 times as wide.
 

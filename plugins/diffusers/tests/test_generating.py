@@ -284,6 +284,7 @@ class _Slow:
 
 
 @pytest.mark.parametrize("most", [1.3, pytest.param(1.05, marks=pytest.mark.slow, id="of a quiet machine")])
+@pytest.mark.long
 def test_a_run_costs_little_beside_the_pipeline(
     most: float, model: Any, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -513,7 +513,7 @@ def test_a_known_model_without_a_likelihood_is_refused_before_it_is_fetched(mode
     from t2i_diffusers.presets import KNOWN
 
     (known,) = (known for known in KNOWN if known.name == model)
-    with pytest.raises(NoJudge, match="there is no likelihood"):
+    with pytest.raises(NoJudge, match="it has no likelihood"):
         check_askable(Setup(known.repository, DiffusersOptions(**known.options), offline=True), [])
 
 

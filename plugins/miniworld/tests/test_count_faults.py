@@ -29,6 +29,7 @@ def erring(factor):
     return scaled
 
 
+@pytest.mark.long
 def test_hundreds_of_scenes_agree_with_all_rates_and_laws():
     """The count itself draws some scenes as well; here that is left to the slow test."""
     rows = list(run(400, layouts=10, drawn=0))
@@ -43,6 +44,7 @@ def test_thousands_of_scenes_agree_with_all_rates_and_laws():
     assert [row.line(ALARM / len(rows)) for row in rows if row.p <= ALARM / len(rows)] == []
 
 
+@pytest.mark.long
 def test_some_more_scenes_find_out_who_errs_half_as_often():
     """Half of those where no places matter, which take time; of laws and effects the next tests take care."""
     cases = [case for case in erring(0.5) if not case.laid][::2]

@@ -142,6 +142,7 @@ def interrupted(fit, monkeypatch, module, loss):
     monkeypatch.setattr(module, loss, whole)
 
 
+@pytest.mark.long
 def test_an_autoencoder_that_was_stopped_ends_as_an_unbroken_one(data, trained, tmp_path, monkeypatch):
     def fit():
         train_autoencoder.run(data, tmp_path, course(), (8, 8, 8, 8), 2 * SHARD)
@@ -222,6 +223,7 @@ def test_the_tokenizer_has_a_number_for_every_word_and_is_kept_as_it_is(tmp_path
     assert tokenizer.eos_token_id == len(tokenizer) - 1
 
 
+@pytest.mark.long
 def test_the_tokenizer_is_the_same_in_every_process():
     script = "from t2i_miniworld import mini_tokenizer as m, train_text as t; print(t.vocabulary_of(m.build()))"
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -358,6 +360,7 @@ def test_what_the_autoencoder_leaves_is_measured(data, trained, tmp_path):
     assert 0 <= found["counted rightly afterwards"] <= 1
 
 
+@pytest.mark.long
 def test_a_denoiser_learns_to_draw_what_captions_say():
     """Learn two flat images, one per caption, with the trainer's loss; sample them with the pipeline.
 

@@ -92,6 +92,7 @@ def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(tmp_path, u
     assert_as_unbroken(tmp_path, unbroken)
 
 
+@pytest.mark.long
 def test_a_killed_training_ends_with_the_weights_of_an_unbroken_one(tmp_path, unbroken):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)], env=environment)

@@ -27,6 +27,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
     return made, real
 
 
+@pytest.mark.long
 def test_the_distances_and_the_inception_score_of_a_folder(
     folders: tuple[Path, Path], random_inception: Path, tmp_path: Path
 ) -> None:
