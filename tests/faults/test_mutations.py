@@ -56,9 +56,15 @@ MUTATIONS = (
         "test_regressions.py::test_kept_work_is_not_repeated_after_a_kill",
     ),
     Mutation(
-        "failed images are swallowed",
+        "a failure becomes a grey image",
         "engine/generation.py",
-        (("                    ledger.images[key] = failure\n", ""),),
+        (
+            (
+                "        return answer\n    if not isinstance",
+                "        store.put_image(key, np.full((16, 20, 3), 128, np.uint8))\n"
+                "        return None\n    if not isinstance",
+            ),
+        ),
         "test_regressions.py::test_failed_and_excluded_samples_are_counted_and_listed",
     ),
     Mutation(
