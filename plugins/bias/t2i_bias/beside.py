@@ -106,7 +106,7 @@ def _judge_answers(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _compare(clear: pd.DataFrame, group: PeopleGroup) -> dict[str, Any]:
-    """Return the spreads of people's and the judge's answers and their agreement; NaN if there are no answers."""
+    """Return the spreads of people's and the judge's answers and their agreement; NaN without answers."""
     line: dict[str, Any] = {}
     codes = {who: _codes(clear[column], group) for who, column in _WHO.items()}
     for who, own in codes.items():

@@ -86,7 +86,7 @@ def is_flow(scheduler: str, config: Mapping[str, Any], pipeline: str, model: str
 
 
 def without_betas(scheduler: str, model: str) -> BadModel:
-    """Return the error for a schedule that is no flow and has no betas."""
+    """Return the error for a schedule that is neither a flow nor has betas."""
     return BadModel(f"{model}: {scheduler} has no betas, so the model has no likelihood")
 
 

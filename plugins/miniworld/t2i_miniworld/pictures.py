@@ -36,7 +36,7 @@ class Pictures:
         """Read new pictures.
 
         Raises:
-            SystemExit: If there are no pictures yet.
+            SystemExit: If no picture exists yet.
         """
         paths = shards(self._folder, self._split)[: self._most // PER_SHARD]
         images, things = [], []

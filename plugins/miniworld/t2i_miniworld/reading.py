@@ -38,7 +38,7 @@ def to_lab(srgb: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def shares(srgb: NDArray[np.uint8]) -> dict[str, float]:
-    """Return the share of pixels (N, 3) nearest to each reference; zeros if there are no pixels."""
+    """Return the share of pixels (N, 3) nearest to each reference; zeros without pixels."""
     if not len(srgb):
         return dict.fromkeys(REFERENCES, 0.0)
     distance = np.linalg.norm(to_lab(srgb)[:, None] - np.array(list(REFERENCES.values())), axis=2)

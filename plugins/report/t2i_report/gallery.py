@@ -38,7 +38,7 @@ class ShownImage:
         text: Text of the prompt.
         seed: The seed.
         picture: The image; None if there is none.
-        why: Why there is no image.
+        why: The reason for the missing image.
     """
 
     model: str

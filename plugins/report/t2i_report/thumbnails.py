@@ -38,7 +38,7 @@ class Thumbnails:
     damaged: dict[int, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield parts of `CHUNK` lines. Each line is a WebP file in base64, or empty if there is no picture."""
+        """Yield parts of `CHUNK` lines. Each line is a WebP file in base64, or empty without a picture."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow releases the interpreter lock while it works
             done = _map_ahead(pool, self._text, range(len(self.pictures)))
             while part := list(islice(done, CHUNK)):

@@ -70,7 +70,7 @@ class Entrance:
 
         Args:
             token: Token of the invitation.
-            wrong: What was wrong with the name given before.
+            wrong: The error in the name that was entered before; None at the first visit.
             status: HTTP status.
         """
         known = {"form": self._access.form_token(""), "newcomer": secrets.token_urlsafe(24), "invitation": token}

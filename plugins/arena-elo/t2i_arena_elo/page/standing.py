@@ -52,7 +52,7 @@ class AnnotatorProgress:
         told: The last answered task if it was a training task, and whether the answer was right.
         last: Otherwise the last answered task, whose answer can be undone.
         fast: Whether that task was answered too fast to count.
-        end: Why there are no more tasks, if the answers so far decide it.
+        end: The reason for the end, if the answers so far decide it.
     """
 
     votes: int

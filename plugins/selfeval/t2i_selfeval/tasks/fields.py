@@ -92,7 +92,7 @@ def read_list(file: Path, name: str | None = None) -> list[TaskEntry]:
         name: Name of the list in the file's object; if None, the whole file is the list.
 
     Raises:
-        BadPrompts: If there is no such list.
+        BadPrompts: If the list does not exist.
     """
     data = _parse(read_text(file, BadPrompts), str(file))
     if name is not None:
@@ -137,7 +137,7 @@ def find_folder(argument: str | None, name: str, hint: str = "") -> Path:
         hint: How to get the data, for the message.
 
     Raises:
-        BadPrompts: If there is no such folder.
+        BadPrompts: If the folder does not exist.
     """
     folder = Path(argument or "").expanduser()
     if not folder.is_dir():
