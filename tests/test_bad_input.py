@@ -78,6 +78,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert "--out" in line
 
 
+@pytest.mark.long
 def test_an_image_that_is_none_is_a_failed_sample(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         Image.new("RGB", (64, 64), "red").save(tmp_path / f"{name}.png")

@@ -165,6 +165,7 @@ def served(state: State, name: str) -> bytes:
     return state.repositories[SD2.repository].commits[COMMIT][name]
 
 
+@pytest.mark.long
 def test_the_headline_command_evaluates_sd2_from_its_mirror(hub: Hub, tmp_path: Path) -> None:
     """In a process of its own."""
     before = len(hub.state.log)
@@ -229,6 +230,7 @@ def test_what_was_prefetched_is_used_without_the_hub(weights: Path, tmp_path: Pa
     assert json.loads(done.out)["results"][0]["n_ok"] == 4
 
 
+@pytest.mark.long
 def test_without_ultralytics_the_error_names_both_ways(session: Session, tmp_path: Path) -> None:
     absent = ("t2i-ultralytics", "ultralytics")
     done = session.run(*HEADLINE, absent=absent)
@@ -243,6 +245,7 @@ def test_without_ultralytics_the_error_names_both_ways(session: Session, tmp_pat
     assert (result["n_ok"], result["judge"]["name"]) == (4, "mask2former-swin-small")
 
 
+@pytest.mark.long
 def test_without_the_library_of_ultralytics_the_error_names_both_ways(hub: Hub, home: Path) -> None:
     """Its plugin is installed, and the library is not."""
     session = Session(environment(hub, home), home, "import sys; sys.modules['ultralytics'] = None")

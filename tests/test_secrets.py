@@ -188,6 +188,7 @@ def holding(secrets: list[str], *outputs: bytes) -> list[tuple[str, str]]:
     return [(place, wanted[form]) for place, data in places.items() for form in wanted if form in data]
 
 
+@pytest.mark.long
 def test_a_run_holds_no_secret(spilling: Path) -> None:
     header = json.dumps({"Authorization": NOT_UNDERSTOOD})
     done = t2i(

@@ -34,6 +34,7 @@ def test_the_example_is_forty_lines_at_most() -> None:
     assert len(lines) <= MOST_LINES
 
 
+@pytest.mark.long
 def test_it_passes_its_own_tests_where_it_is_installed(inside: Command, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")  # away from the repository's own configuration
     said = inside("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", tmp_path / "tests")

@@ -123,6 +123,7 @@ def analyze(*words: str) -> tuple[int, str, str]:
     return said.exit_code, said.stdout, said.stderr
 
 
+@pytest.mark.long
 def test_a_run_from_the_command_line_has_its_study(run: Path, tmp_path: Path) -> None:
     code, out, err = analyze(str(run), "--out", str(tmp_path), "--json")
     assert code == 0, err

@@ -95,6 +95,7 @@ def test_effects_of_prompts_and_seeds_are_in_the_interval(tmp_path: Path) -> Non
     assert "prompts x seeds" in run.results[0].interval
 
 
+@pytest.mark.long
 def test_wrong_colours_lose_no_object(tmp_path: Path) -> None:
     model = ModelRequest("simulator", settings={**QUICK, "wrong_color": 0.3})
     run = evaluate("tiam", model, prompts="tiam-color-2", seeds=4, limit=10, judge="oracle", out=tmp_path / "run")

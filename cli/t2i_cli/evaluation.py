@@ -15,7 +15,6 @@ from t2i_core.api.errors import FailedRun, T2IError
 from t2i_core.api.terminal import console, print_json, write_line
 from t2i_core.engine.dry_run import forecast_plan
 from t2i_core.engine.plan import make_plan
-from t2i_core.engine.run import run_plan
 from t2i_core.results.score_tables import print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
@@ -103,6 +102,8 @@ def forecast_request(wanted: Request, registry: Registry) -> dict[str, Any]:
 
 
 def _run(plan: Plan) -> Run:
+    from t2i_core.engine.run import run_plan  # imports pandas, which a plan does not need
+
     sys.stdout.flush()
     try:
         with keep_stdout_clean(), show_progress() as progress:

@@ -482,7 +482,6 @@ def test_what_hangs_on_the_hashes_of_a_process_is_found(
     module = f"hashing_{order}"
     (tmp_path / f"{module}.py").write_text(HASHING.format(order=order, seed=seed))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     plugin: Any = importlib.import_module(module)
     (model,), (judge,), (source,) = plugin.t2i_generators(), plugin.t2i_judges(), plugin.t2i_prompt_sources()
     asked: list[tuple[type[Any], str, Any, dict[str, Any]]] = [

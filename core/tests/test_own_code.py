@@ -161,6 +161,7 @@ print(json.dumps([run.results[0].score, run.made.images]))
 SHADE = "def shade(level): return level + {more}\n"
 
 
+@pytest.mark.long
 def test_a_script_and_its_modules_are_no_different_from_a_notebook(tmp_path: Path) -> None:
     def said(level: int, more: int, script: str = SCRIPT) -> Any:
         (tmp_path / "script.py").write_text(script)

@@ -124,6 +124,7 @@ def test_evaluate_sets_the_waiting_policy_alone(tmp_path: Path, monkeypatch: pyt
     assert THREADS not in os.environ
 
 
+@pytest.mark.long
 @on_linux
 def test_threads_that_wait_use_no_core() -> None:
     """Spinning, the second thread uses .4 s or more of processor time in these 100 pauses of 10 ms."""

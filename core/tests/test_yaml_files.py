@@ -54,7 +54,7 @@ EXPLODING = {
     "levels by aliases": "\n".join(["a0: &a0 x", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 3000))]),
     "levels": "a: " + "[" * 100_000,
     "block levels": "- " * 100_000,
-    "values": "[" + "1, " * 60_000 + "]",
+    "values": "[" + "1, " * 11_000 + "]",
     "a number to base 60": "a: " + "1:" * 20_000 + "1",
     "a number": "a: " + "1" * 20_000,
     "characters": "a: " + "x" * 2_000_000,

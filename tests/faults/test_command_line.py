@@ -202,6 +202,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_interrupts_stop_the_command_and_name_the_one_that_resumes_it(simulated: Path, tmp_path: Path) -> None:
     for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 20
 """Largest size of a file."""
 
-MAX_VALUES = 50_000
+MAX_VALUES = 10_000
 """Most values in a file, aliases expanded."""
 
 MAX_DEPTH = 50

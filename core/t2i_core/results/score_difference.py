@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypedDict
 
 import numpy as np
 import pandas as pd
+import scipy  # its `special` is imported when it is first used
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from ..api.metric import Metric, PairMetric, SetMetric, TableMetric
 from ..api.metric_output import SettledMeasure
@@ -212,7 +212,7 @@ def _jackknife_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str)
     if len(parts) < 2:
         return None
     e = block_jackknife(full_a - full_b, list(parts))
-    p = 2 * float(stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
+    p = 2 * float(scipy.special.stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
     return PairedDifference(
         e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes
     )

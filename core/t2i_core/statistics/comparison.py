@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its `special` is imported when it is first used
 from numpy.typing import ArrayLike
-from scipy.special import stdtr
 
 from .design import Design, Floats, Question
 from .estimate import Estimate, Range, check_level, check_range
@@ -44,7 +44,7 @@ class PairedDifference:
 
 def _make_comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
     if estimate.df is not None and estimate.se:
-        p = 2 * float(stdtr(estimate.df, -abs(estimate.value) / estimate.se))
+        p = 2 * float(scipy.special.stdtr(estimate.df, -abs(estimate.value) / estimate.se))
     elif not design.terms or math.isnan(estimate.lo):
         p = math.nan
     else:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scipy.special import expit, logit, stdtrit
+import scipy  # its `special` is imported when it is first used
 
 from .design import Design
 from .proportions import clopper_pearson, wilson
@@ -91,7 +91,7 @@ def estimate_from_variance(
         level: The confidence level, in (0, 1).
     """
     low, high = bounds
-    se, t = math.sqrt(variance), float(stdtrit(df, 0.5 + level / 2))
+    se, t = math.sqrt(variance), float(scipy.special.stdtrit(df, 0.5 + level / 2))
     if form != "t" and low is not None and high is not None and low < value < high:
         width = high - low
         p, p_se = (value - low) / width, se / width
@@ -100,8 +100,8 @@ def estimate_from_variance(
             lo, hi = wilson(p * effective, effective, level, quantile=t)
             method = f"Wilson on effective n, {design.clusters}"
         else:
-            centre, half = float(logit(p)), t * p_se / (p * (1 - p))
-            lo, hi = float(expit(centre - half)), float(expit(centre + half))
+            centre, half = float(scipy.special.logit(p)), t * p_se / (p * (1 - p))
+            lo, hi = float(scipy.special.expit(centre - half)), float(scipy.special.expit(centre + half))
             method = f"logit t over {design.clusters}"
         lo, hi = low + width * lo, low + width * hi
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import betaincinv, ndtri
+import scipy  # its `special` is imported when it is first used
 
 
 def _check(k: float, n: float, level: float) -> None:
@@ -34,7 +34,7 @@ def wilson(k: float, n: float, level: float = 0.95, *, quantile: float | None = 
         E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
     _check(k, n, level)
-    z = float(ndtri(0.5 + level / 2)) if quantile is None else quantile
+    z = float(scipy.special.ndtri(0.5 + level / 2)) if quantile is None else quantile
     p, spread = k / n, z * z / n
     centre = (p + spread / 2) / (1 + spread)
     half = math.sqrt(spread * (p * (1 - p) + spread / 4)) / (1 + spread)
@@ -62,6 +62,6 @@ def clopper_pearson(k: float, n: float, level: float = 0.95) -> tuple[float, flo
     """
     _check(k, n, level)
     tail = (1 - level) / 2
-    lo = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, tail))
-    hi = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - tail))
+    lo = 0.0 if k == 0 else float(scipy.special.betaincinv(k, n - k + 1, tail))
+    hi = 1.0 if k == n else float(scipy.special.betaincinv(k + 1, n - k, 1 - tail))
     return lo, hi

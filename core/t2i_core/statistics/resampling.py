@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import numpy as np
+import scipy  # its `special` is imported when it is first used
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 from .design import Design, Floats, Question, Term, encode_levels, make_design
 from .estimate import (
@@ -268,7 +268,7 @@ def block_jackknife(
         raise ValueError("values must be finite")
     check_range(full, full, (low, high))
     se = math.sqrt((blocks - 1) * float(values.var()))
-    half = float(stdtrit(blocks - 1, 0.5 + level / 2)) * se
+    half = float(scipy.special.stdtrit(blocks - 1, 0.5 + level / 2)) * se
     lo, hi = full - half, full + half
     return Estimate(
         full,

@@ -20,7 +20,7 @@ from ..engine.answer_stream import stream_answers
 from ..engine.component import Component
 from ..engine.generation import find_image_fault
 
-LONG = "a photo of a dog and " * 1000
+LONG = "a photo of a dog and " * 300
 FEW, SHARE = 4, 0.05
 """Number of pixels of a mask, and share of its pixels, that may differ if a tolerance is set."""
 CHANCES = (20_011, 77_003, 314_159, 5_000_011, 123_456_789, 4_000_000_007)

@@ -1,17 +1,21 @@
 """Questions to a component in another process, where `hash` gives other numbers and sets have another order.
 
-This file runs as a script there, so that only the modules that the component needs are imported.
+This file runs as a script there, so that none of the modules that the tests import helps a component.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.generator import Generated, ImageRequest
@@ -41,15 +45,49 @@ def answer_in_another_process(
     """
     options = component.options.model_dump()
     question = (module, component.kind, component.name, options, component.argument, asked)
-    done = subprocess.run(
-        [sys.executable, "-c", f"import runpy; runpy.run_path({__file__!r}, run_name='__main__')"],
-        input=pickle.dumps(question),
-        env={**os.environ, "PYTHONHASHSEED": hash_seed},
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"the other process failed:\n{done.stderr.decode(errors='replace')}"
-    return pickle.loads(done.stdout)
+    return _start_process(hash_seed).ask((dict(os.environ), Path.cwd(), sys.path, question))
+
+
+class _OtherProcess:
+    """A process that answers one question after another: what components import, it imports once."""
+
+    def __init__(self, hash_seed: str) -> None:
+        self._errors = TemporaryFile("a+b")  # noqa: SIM115 - open as long as the process runs
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"import runpy; runpy.run_path({__file__!r}, run_name='__main__')"],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        atexit.register(self.stop)
+
+    def ask(self, question: Any) -> Any:
+        """Return the answer. A process that fails is replaced before the next question."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._errors.truncate(0)
+        try:
+            pickle.dump(question, self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)
+        except (EOFError, BrokenPipeError):
+            _start_process.cache_clear()
+            self.stop()
+            self._errors.seek(0)
+            errors = self._errors.read().decode(errors="replace")
+            raise AssertionError(f"the other process failed:\n{errors}") from None
+
+    def stop(self) -> None:
+        """End the process."""
+        atexit.unregister(self.stop)
+        self._process.terminate()
+        self._process.wait()
+
+
+@cache
+def _start_process(hash_seed: str) -> _OtherProcess:
+    return _OtherProcess(hash_seed)
 
 
 def _give_prompts(asked: Component[Any], labels: Labels | None) -> list[Prompt]:
@@ -80,16 +118,28 @@ _WORK: Mapping[str, Callable[[Component[Any], Any], Any]] = {
 }
 
 
-def _answer() -> None:
-    """Answer the question on the standard input; the component's own output goes to the standard error."""
-    out = os.dup(1)
-    os.dup2(2, 1)
-    module, kind, name, options, argument, asked = pickle.load(sys.stdin.buffer)
+def _serve() -> None:
+    """Answer the questions on the standard input; the components' own output goes to the standard error."""
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        while True:
+            try:
+                environment, folder, sys.path[:], question = pickle.load(sys.stdin.buffer)
+            except EOFError:
+                return
+            os.environ.clear()
+            os.environ.update(environment)
+            os.chdir(folder)
+            pickle.dump(_answer(*question), out)
+            out.flush()
+
+
+def _answer(
+    module: str, kind: str, name: str, options: Mapping[str, Any], argument: str | None, asked: Any
+) -> Any:
     (info,) = (each for each in getattr(import_module(module), f"t2i_{kind}s")() if each.name == name)
-    answer = _WORK[kind](settle_component(info, info.options(**options), argument), asked)
-    with os.fdopen(out, "wb") as file:
-        pickle.dump(answer, file)
+    return _WORK[kind](settle_component(info, info.options(**options), argument), asked)
 
 
 if __name__ == "__main__":
-    _answer()
+    _serve()

@@ -38,6 +38,7 @@ def test_the_validations_own_number():
     assert voted(0.8) == pytest.approx(0.980, abs=5e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("skew", "seeds", "limit", "salts"),
     [

@@ -197,6 +197,7 @@ def test_code_of_a_data_set_is_never_run(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.long
 def test_from_the_command_line_and_nothing_at_home(tmp_path):
     place = saved(tmp_path, "jsonl")
     home = tmp_path / "home"

@@ -38,6 +38,7 @@ def drawn(out: Path) -> dict[str, list[Path]]:
     return {folder.name: sorted(folder.glob("*.png")) for folder in (out / "images").iterdir()}
 
 
+@pytest.mark.long
 def test_every_pipeline_class_draws_from_a_recipe(t2i: Any, checkpoint: Any, tiny: Any, tmp_path: Path) -> None:
     models = []
     for pipeline in sorted({known.pipeline for known in KNOWN}):

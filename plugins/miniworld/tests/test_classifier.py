@@ -203,6 +203,7 @@ def test_the_calibration_error_is_torchmetrics():
     assert calibration_error(probabilities.max(axis=1), answers.right) == pytest.approx(float(wanted), abs=1e-6)
 
 
+@pytest.mark.long
 def test_the_installed_judge_knows_renders_that_it_never_saw(tmp_path):
     from t2i_miniworld.render import draw
 

@@ -66,6 +66,7 @@ def test_effects_that_are_missing_are_found_out(effect):
     assert failed(run(3000, layouts=10, drawn=0, cases=cases)) >= {case.name for case in cases}
 
 
+@pytest.mark.long
 def test_another_law_is_found_out():
     by_name = {case.options["hyponyms"]: case for case in CASES if "hyponyms" in case.options}
     for law, drawn in (("uniform", "skewed"), ("skewed", "uniform"), ("fixed", "uniform")):

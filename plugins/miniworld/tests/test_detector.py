@@ -165,6 +165,7 @@ def test_the_line_that_made_scores_too_small_is_found_again(slope, shift):
     assert found == pytest.approx((slope, shift), rel=0.1, abs=0.1)
 
 
+@pytest.mark.long
 def test_confidence_is_moved_and_nothing_else(scenes, tmp_path, monkeypatch, capsys):
     course = Course(steps=1, batch=2, rate=1e-3, warm=1)
     train_detector.run([scenes], tmp_path / "out", course, 4)
@@ -190,6 +191,7 @@ def test_overlap():
     assert evaluate_detector.overlap((0, 0, 2, 2), (2, 2, 3, 3)) == 0
 
 
+@pytest.mark.long
 def test_the_one_in_the_package_decides_as_its_card_says(tmp_path, monkeypatch):
     """Of twenty unseen scenes; the exact figures stand in the model card."""
     from t2i_miniworld.training_data import Shard, draw_shard

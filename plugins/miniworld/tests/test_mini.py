@@ -152,6 +152,7 @@ def test_an_autoencoder_that_was_stopped_ends_as_an_unbroken_one(data, trained, 
     assert_same(weights(tmp_path), weights(trained / "autoencoder"))
 
 
+@pytest.mark.long
 def test_a_denoiser_that_was_stopped_ends_as_an_unbroken_one(data, trained, tmp_path, monkeypatch):
     def fit():
         given = course(snapshots=(2,))
@@ -465,6 +466,7 @@ def test_the_packed_clip_gives_the_trained_ones_vectors_by_the_plugin(trained, t
     torch.testing.assert_close(torch.nn.functional.normalize(found, dim=-1), wanted, rtol=0, atol=1e-5)
 
 
+@pytest.mark.long
 def test_the_installed_clip_knows_renders_that_it_never_saw(tmp_path):
     from PIL import Image
     from t2i_core.api.image import load_image

@@ -92,6 +92,7 @@ def narrower(said, wider):
     return leaves <= all_leaves and all_paint in (None, paint) and all_worn.items() <= worn.items()
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_a_true_text_beats_the_same_with_one_thing_wrong(data):

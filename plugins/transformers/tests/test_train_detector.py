@@ -201,6 +201,7 @@ def test_colours_are_learnt_from_the_queries_that_things_are_matched_to(
     assert float(unknown["loss"]) == pytest.approx(float(unknown["objects"]))
 
 
+@pytest.mark.long
 def test_it_learns_an_image_by_heart(
     run_folder: Path, tmp_path: Path, tiny: Any, coloured_rt_detr: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

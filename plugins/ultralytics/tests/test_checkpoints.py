@@ -69,6 +69,7 @@ def test_an_archive_of_old_is_refused(small: Any, tmp_path: Path) -> None:
         load(file)
 
 
+@pytest.mark.long
 def test_reading_leaves_nothing_behind_in_this_process(trained: Path) -> None:
     def state() -> Any:
         safe = {str(entry) for entry in torch.serialization.get_safe_globals()}

@@ -64,6 +64,7 @@ def watched(do: str, folder: Path, *args: str, **variables: str) -> tuple[dict[s
     return json.loads((folder / "state.json").read_text()), done.stdout, written
 
 
+@pytest.mark.long
 def test_a_whole_evaluation_writes_and_sends_nothing(trained: Path, small: Any, tmp_path: Path) -> None:
     images = tmp_path / "images"
     images.mkdir()

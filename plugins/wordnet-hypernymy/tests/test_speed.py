@@ -1,6 +1,8 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "scoring.py"))
 
 
@@ -12,6 +14,7 @@ def test_all_of_imagenets_synsets_are_scored_in_seconds(tmp_path, leaves):
     assert seconds <= 5 * BENCHMARK["SECONDS"]
 
 
+@pytest.mark.long
 def test_walking_the_graph_gives_the_same_and_takes_many_times_as_long(tmp_path, leaves):
     """Half the benchmark's limit, on a quarter of its synsets and images."""
     quick, slow = BENCHMARK["compare"](tmp_path, leaves.evaluated[::4], 8)
