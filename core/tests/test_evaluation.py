@@ -1267,3 +1267,33 @@ def test_no_model_may_be_called_as_the_upper_bound_is() -> None:
     called = ModelRequest(model("a", grey), "upper bound (white)")
     with pytest.raises(BadOption, match=r"'upper bound \(white\)' is taken by .* 'reachable'"):
         evaluate(REACHABLE, called, resolver=resolver)
+
+
+class _TwoUnits(PromptMetric, SetMetric):
+    needs = ()
+
+
+class _Aggregating(Metric):
+    aggregates = True
+
+
+class _Crossed(PromptMetric):
+    crossed = False
+
+
+@pytest.mark.parametrize(
+    ("metric", "names"),
+    [
+        (_TwoUnits, ("PromptMetric", "SetMetric")),
+        (_Aggregating, ("aggregates", "TableMetric")),
+        (_Crossed, ("crossed", "PairMetric")),
+    ],
+)
+def test_a_metric_is_of_one_kind(
+    metric: type[Metric], names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the base class of a metric does not read would be ignored in silence."""
+    info = MetricInfo(name="mixed", summary="Mixed.", create=metric, measures=(Measure("value", "A value."),))
+    with pytest.raises(BrokenPlugin) as refused:
+        evaluate(info, TEST_MODEL, prompts=TEST_PROMPTS.name, resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS))
+    assert all(name in str(refused.value) for name in names)

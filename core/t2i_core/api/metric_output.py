@@ -71,9 +71,7 @@ class Excluded:
     reason: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.reason, str):
-            raise TypeError(f"the reason of Excluded must be a text, got {type(self.reason).__name__}")
-        object.__setattr__(self, "reason", fit_one_line(self.reason))
+        _fit_text(self, "reason")
 
 
 @dataclass(frozen=True)
@@ -89,9 +87,15 @@ class Note:
     counted: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise TypeError(f"the text of a Note must be a text, got {type(self.text).__name__}")
-        object.__setattr__(self, "text", fit_one_line(self.text))
+        _fit_text(self, "text")
+
+
+def _fit_text(instance: Excluded | Note, name: str) -> None:
+    """Fit a field of a frozen instance into one line; raise TypeError if it is not a text."""
+    text = getattr(instance, name)
+    if not isinstance(text, str):
+        raise TypeError(f"the {name} of {type(instance).__name__} must be a text, got {type(text).__name__}")
+    object.__setattr__(instance, name, fit_one_line(text))
 
 
 @dataclass(frozen=True)
