@@ -11,6 +11,7 @@ from t2i_cli.request import make_request
 from t2i_core.api.errors import BadRecipe
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.request_field import list_fields
+from t2i_core.io.yaml_file import MAX_VALUES
 from t2i_registry import Registry
 
 ROOT = Path(__file__).parents[2]
@@ -133,7 +134,7 @@ BOMB = "\n".join(["metrics: &a0 [tiam]", *(f"a{n + 1}: &a{n + 1} [{ten}]" for n,
         ("", ["must have keys such as metrics and models (got an empty file)"]),
         ("a: [", ["not YAML"]),
         ("limit: 2020-13-45", ["not YAML"]),
-        (BOMB, ["line 6: more than 50000 values"]),
+        (BOMB, [f"more than {MAX_VALUES} values"]),
         ("models: {model: b, matrix: {" + ", ".join(f"k{n}: [1, 2]" for n in range(40)) + "}}", ["1099511627776"]),
         ("limit: 1\nlimit: 2", [", line 2: duplicate key 'limit'"]),
         ("options: {a: 1}", ["options.a: must be a valid dictionary (got 1)"]),
