@@ -149,14 +149,14 @@ def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i_process):
+def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i, t2i_process):
     done = t2i_process(*EVAL, "-o", "grey.stop=3", "--fresh", "--out", "run")
     assert done.returncode == 130
     (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: interrupted"))
     assert "would repeat it because of --fresh" in line
     resume = shlex.split(line.rpartition(": ")[2])
     assert resume == ["t2i", *EVAL, "-o", "grey.stop=3", "--out", "run", "--no-fresh"]
-    assert "2 kept already" in t2i_process(*resume[1:], "--dry-run").stdout
+    assert "2 kept already" in t2i(*resume[1:], "--dry-run").stdout
 
 
 def test_under_uv_run_the_line_says_so(toy, t2i_process, monkeypatch):
@@ -167,7 +167,9 @@ def test_under_uv_run_the_line_says_so(toy, t2i_process, monkeypatch):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("swallowed", ["", "into another error", "nowhere to be seen"])
-def test_a_signal_ends_a_run_in_order_whoever_swallows_it(swallowed, number, code, toy, t2i_process, monkeypatch):
+def test_a_signal_ends_a_run_in_order_whoever_swallows_it(
+    swallowed, number, code, toy, t2i, t2i_process, monkeypatch
+):
     monkeypatch.setenv("TOY_SIGNAL", f"{int(number)} {swallowed}")
     done = t2i_process(*EVAL, "--out", "run")
     assert done.returncode == code
@@ -175,7 +177,7 @@ def test_a_signal_ends_a_run_in_order_whoever_swallows_it(swallowed, number, cod
     assert done.stderr.count("error: ") == 1
     assert "Traceback" not in done.stderr
     monkeypatch.delenv("TOY_SIGNAL")
-    assert t2i_process(*EVAL, "--out", "run").returncode == 0
+    assert t2i(*EVAL, "--out", "run").exit_code == 0
 
 
 def _all_that_comes(terminal):
@@ -244,18 +246,18 @@ def test_generate_makes_what_eval_takes(toy, t2i):
     assert json.loads(t2i("generate", *words, "--out", "images", "--json").stdout)["images_per_second"] is None
 
 
-def test_generate_speaks_of_images_alone(toy, t2i_process):
+def test_generate_speaks_of_images_alone(toy, t2i, t2i_process):
     words = ("generate", "--model", "grey", "--prompts", "four", "--seeds", "4", "-o", "grey.fail=2")
     done = t2i_process(*words, "--out", "images", "--max-failed", "0.5")
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
     assert re.search(r"^model +prompts +seeds *\ngrey +four \(4\) +4 \(0-3\) *\nimages: 16 to make", done.stdout)
     assert not re.search("metric|judge|observations|measuring", said)
-    without = t2i_process("generate", "--model", "grey")
+    without = t2i("generate", "--model", "grey")
     assert without.stderr.startswith("error: grey has no prompts of its own; ")
     assert "images: 8 ok, 8 failed, 0 missing" in done.stdout
     assert re.search(r"^made now: 8, [\d.]+/s$", done.stdout, re.MULTILINE)
-    plan = json.loads(t2i_process(*words, "--dry-run", "--json").stdout)
+    plan = json.loads(t2i(*words, "--dry-run", "--json").stdout)
     assert set(plan) == {"folder", "jobs", "images", "notes"}
     assert set(plan["jobs"][0]) == {"model", "as", "settings", "prompts", "n_prompts", "seeds"}
 
