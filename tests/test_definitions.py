@@ -76,6 +76,7 @@ def battle(asked: Asked, out: Path, prompts: str, **options: dict[str, Any]) -> 
     return out
 
 
+@pytest.mark.long
 def test_the_definitions_of_a_list_are_told_to_the_judge(asked: Asked, tmp_path: Path) -> None:
     prompts = tmp_path / "list.jsonl"
     prompts.write_text("\n".join(map(json.dumps, LIST)))

@@ -257,6 +257,7 @@ def test_without_the_library_of_ultralytics_the_error_names_both_ways(hub: Hub, 
     assert "--judge mask2former-swin-small" in line
 
 
+@pytest.mark.long
 def test_refused_repositories_are_one_line_each(hub: Hub, session: Session, weights: Path) -> None:
     files, state, page = folder_files(weights / "sd2"), hub.state, hub.endpoint
     state.publish("org/open", files)

@@ -42,6 +42,7 @@ def test_it_passes_its_own_tests_where_it_is_installed(inside: Command, tmp_path
     assert "passed" in said
 
 
+@pytest.mark.long
 def test_it_is_listed_and_sound(inside: Command) -> None:
     listed = json.loads(inside("t2i", "list-plugins", "--check", "--json"))
     assert [(p["kind"], p["name"], p["status"]) for p in listed] == [
@@ -52,6 +53,7 @@ def test_it_is_listed_and_sound(inside: Command) -> None:
     assert (sharpness["dist"], sharpness["module"]) == ("t2i-sharpness", "t2i_sharpness.plugin")
 
 
+@pytest.mark.long
 def test_it_is_evaluated_with(inside: Command, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     expected, rows = {}, []

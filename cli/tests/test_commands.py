@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 HELLO = """
     import typer
     app = typer.Typer()
@@ -68,6 +70,7 @@ def test_doctor(toy, install, t2i):
     assert data["devices"]
 
 
+@pytest.mark.long
 def test_doctor_tells_sizes_as_other_commands_do(toy, t2i, tmp_path, monkeypatch):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "kept").write_bytes(bytes(1_500_000))

@@ -198,6 +198,7 @@ def test_listing_is_quick(toy, site, most):
     assert statistics.median(times) <= most, times
 
 
+@pytest.mark.long
 def test_a_preset_of_what_is_not_installed_is_not_broken(toy, install, t2i):
     preset = """
         from t2i_core.api import Preset, hookimpl

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -202,13 +203,12 @@ class DisturbedRun(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-QUICK = settings(max_examples=25, stateful_step_count=6, derandomize=False)
-
-
+@pytest.mark.parametrize("sequences", [8, pytest.param(40, marks=pytest.mark.long)])
 def test_every_disturbed_run_ends_with_the_undisturbed_results(
-    server: ForkServer, undisturbed: dict[str, Undisturbed]
+    sequences: int, server: ForkServer, undisturbed: dict[str, Undisturbed]
 ) -> None:
     DisturbedRun.server, DisturbedRun.undisturbed = server, undisturbed
-    profile = settings() if settings.get_current_profile_name() == "thorough" else QUICK
+    quick = settings(max_examples=sequences, stateful_step_count=6, derandomize=False)
+    profile = settings() if settings.get_current_profile_name() == "thorough" else quick
     slow = settings(profile, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
     run_state_machine_as_test(DisturbedRun, settings=slow)

@@ -47,6 +47,7 @@ def test_the_recording_is_small() -> None:
     assert sum(path.stat().st_size for path in files) < 4_500_000
 
 
+@pytest.mark.long
 def test_no_model_library_is_needed(tmp_path: Path) -> None:
     """A replay imports neither torch nor the renderer."""
     code = (

@@ -12,6 +12,8 @@ from t2i_core.engine.request import ModelRequest
 DROPS = (0.0, 0.2, 0.4, 0.6)
 SMALL = {"size": 64, "spp": 2}
 
+pytestmark = pytest.mark.long  # four models are rendered and judged once, for all tests
+
 
 def expected(error: float = 0.0) -> list[float]:
     """Ratings of the ladder from p = 1/2 + (1 - 2 error)(d_j - d_i)/2, by a fit of its own: a fixed point."""
@@ -59,7 +61,6 @@ def runs(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("name", "error"), [("ideal", 0.0), ("errs", 0.2)])
-@pytest.mark.long
 def test_the_intervals_hold_the_ladder(runs, name, error):
     """Of one draw of everything, which each kind of processor draws a little otherwise: 1.6 times as wide.
 
@@ -71,7 +72,6 @@ def test_the_intervals_hold_the_ladder(runs, name, error):
         assert abs(rating - (low + high) / 2) <= 1.6 * (high - low) / 2
 
 
-@pytest.mark.long
 def test_what_it_is_worth_to_be_shown_first_is_told(runs):
     """By a judge that takes the first in 40 of 100, whatever it shows; an ideal one does not care."""
     ideal, biased = (runs[name].results[0].scores["position"] for name in ("ideal", "biased"))

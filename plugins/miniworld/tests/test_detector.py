@@ -97,6 +97,7 @@ def test_a_thing_without_paint_is_natural_and_boxes_are_mirrored():
     torch.testing.assert_close(mirrored["boxes"][0] * 128, torch.tensor([109.0, 65, 30, 30]))
 
 
+@pytest.mark.long
 def test_it_is_trained_packed_and_measured(scenes, tmp_path):
     course = Course(steps=2, batch=2, rate=1e-3, warm=1, snapshots=(1,))
     train_detector.run([scenes], tmp_path / "out", course, 4)

@@ -55,6 +55,7 @@ def some_leaves(number, count):
     return [list(LEAVES)[index] for index in stream("test-leaves", number).integers(len(LEAVES), size=count)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_whatever_faults_happen_each_thing_is_seen_whole_and_by_itself(count):
     """Floors on area, gap and edge, measured on pixels: one pixel of 128 is .8 % of its side."""

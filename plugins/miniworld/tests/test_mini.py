@@ -292,6 +292,7 @@ def test_cells_say_what_people_wear():
     assert [one.nonzero().flatten().tolist() for one in shows] == [[value] for value in values]
 
 
+@pytest.mark.long
 def test_a_clip_begins_as_the_classifier(trained, data, tmp_path):
     begun = Course(steps=1, batch=2, rate=1e-9, warm=1, decay=0.0)
     train_clip.run([data, data], trained / "text", tmp_path, begun, 2 * SHARD)

@@ -375,6 +375,7 @@ def test_a_pickle_of_more_than_weights_is_refused(
     assert not Path("evil").exists()
 
 
+@pytest.mark.long
 def test_weights_that_do_not_fit_are_told_by_the_plan(tiny_clip: Path, tmp_path: Path) -> None:
     check(str(tiny_clip))
     check(str(tiny_clip), offline=True, dtype="float16")

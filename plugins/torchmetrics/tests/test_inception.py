@@ -25,6 +25,7 @@ from torch_fidelity import FeatureExtractorInceptionV3
 (INFO,) = t2i_judges()
 
 
+@pytest.mark.long
 class TestInception(JudgeContract):
     module = "t2i_torchmetrics.judge_plugin"
     name = "inception-v3"
