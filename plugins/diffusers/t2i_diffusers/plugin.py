@@ -68,9 +68,9 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
             classes[""] = PIPELINE
         check_folder(source, setup.options)
     if not fit_by_presets(classes, setup.options):
-        from .planning import planned  # imports diffusers, which alone knows these names
+        from .planning import make_plan  # imports diffusers, which alone knows these names
 
-        planned(setup, pipeline_class)
+        make_plan(setup, pipeline_class)
 
 
 def _check_attend_excite(setup: Setup[DiffusersOptions]) -> None:
@@ -154,11 +154,11 @@ def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
 
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
     from .hub import commit_of
-    from .sources import files_of, sources
+    from .sources import list_files, sources
 
     for source in sources(argument, options):
         if source.folder is not None:
-            yield from files_of(source.folder)
+            yield from list_files(source.folder)
         else:
             yield f"{source.model}@{commit_of(source, offline=False)}"
 

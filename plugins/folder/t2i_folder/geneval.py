@@ -34,17 +34,17 @@ _PREDICATES = {"left of": "left", "right of": "right", "above": "above", "below"
 
 def metadata_files(folder: Path) -> tuple[Path, ...]:
     """Return the metadata files of the numbered folders, in order."""
-    return tuple(place / METADATA for place in _numbered(folder) if (place / METADATA).is_file())
+    return tuple(place / METADATA for place in _list_numbered(folder) if (place / METADATA).is_file())
 
 
-def unlisted(folder: Path, suffixes: Sequence[str]) -> Iterator[str]:
+def find_unlisted(folder: Path, suffixes: Sequence[str]) -> Iterator[str]:
     """Yield the images of numbered folders without metadata, whose prompts are unknown."""
-    for place in _numbered(folder):
+    for place in _list_numbered(folder):
         if not (place / METADATA).is_file():
             yield from sorted(str(f) for f in (place / "samples").glob("*") if f.suffix.lower() in suffixes)
 
 
-def _numbered(folder: Path) -> list[Path]:
+def _list_numbered(folder: Path) -> list[Path]:
     return sorted(place for place in folder.iterdir() if place.name.isdecimal() and place.is_dir())
 
 

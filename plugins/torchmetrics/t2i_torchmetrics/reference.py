@@ -45,6 +45,6 @@ def check(folder: Path) -> None:
             raise BadOption(f"option reference: {error}") from error
 
 
-def format_of(path: Path) -> str:
+def find_format(path: Path) -> str:
     """Return the format of a file's suffix."""
     return FORMATS.get(path.suffix.lower(), path.suffix or "unknown")

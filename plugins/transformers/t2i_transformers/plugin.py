@@ -185,7 +185,7 @@ def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Ite
 
     for place in _places(name, argument, options):
         if place is not None:
-            yield from places.depends_on(place)
+            yield from places.list_dependencies(place)
     if name == PREFERENCE:
         yield pair_questions.SOURCE
 

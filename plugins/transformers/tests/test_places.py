@@ -245,7 +245,7 @@ def test_weights_in_parts(tiny: Any, tiny_detr: Path, tmp_path: Path, images: li
     parts = tmp_path / "parts"
     shutil.copytree(tiny_detr, parts, ignore=shutil.ignore_patterns("*.safetensors"))
     DetrForObjectDetection.from_pretrained(tiny_detr).save_pretrained(parts, max_shard_size="20KB")
-    files = places.weights_of(parts)
+    files = places.find_weights(parts)
     assert len(files) > 1
     info = tiny.OFFERED[DETECTOR]
     assert set(files) < set(info.loading.weights(str(parts), info.options()))
