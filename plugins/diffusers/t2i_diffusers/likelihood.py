@@ -16,9 +16,9 @@ from typing import Any
 from t2i_core.api import Failure, LikelihoodTerms, Query, Setup
 from t2i_core.api.errors import BadModel
 
-from .asking import LikelihoodParams, check_terms, read_params
-from .denoising import Denoiser
+from .denoiser import Denoiser
 from .latents import encode, fit_image
+from .likelihood_params import LikelihoodParams, check_terms, read_params
 from .loading import LoadedPipeline
 from .options import DiffusersOptions
 from .terms import NotNumbers, Terms, chain, errors

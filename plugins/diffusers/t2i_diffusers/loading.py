@@ -24,7 +24,6 @@ from t2i_torch_support.device import select_device
 from .calls import call_arguments
 from .devices import place
 from .hub import commit_of, find_hub_pickles, make_missing_error
-from .lacking import whole_weights
 from .mirrors import check_pinned, used_files
 from .noise import MAIN
 from .options import DiffusersOptions, precision
@@ -32,6 +31,7 @@ from .planning import init_arguments, make_plan
 from .schedulers import find_scheduler
 from .sizes import check_size
 from .sources import CheckpointSource, check_pickles, find_skipped_parts, list_parts, read_index
+from .weight_checks import whole_weights
 from .wholeness import problems
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadModel
 
-from .askable import DENOISERS, explain_no_likelihood
+from .likelihood_support import DENOISERS, explain_no_likelihood
 from .loading import LoadedPipeline
 
 

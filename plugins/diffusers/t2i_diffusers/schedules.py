@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from t2i_core.api.errors import BadModel
 
-from .askable import is_flow, make_no_betas_error
-from .asking import check_steps
+from .likelihood_params import check_steps
+from .likelihood_support import is_flow, make_no_betas_error
 
 
 @dataclass(frozen=True)

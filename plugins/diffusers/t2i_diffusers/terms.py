@@ -25,9 +25,9 @@ from .arithmetic import (
     predict_image,
     predict_noise,
 )
-from .asking import LikelihoodParams
-from .denoising import Asking, Denoiser
-from .giving_up import find_survivors, list_looks, order
+from .denoiser import Asking, Denoiser
+from .elimination import find_survivors, list_looks, order
+from .likelihood_params import LikelihoodParams
 from .schedules import Steps, midpoints, respace
 
 Terms = dict[str, NDArray[np.float64]]

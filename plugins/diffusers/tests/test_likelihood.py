@@ -208,7 +208,7 @@ def test_predictions_of_velocity_and_noise_agree(
 @pytest.mark.parametrize("pipeline", [*NOISE, "Kandinsky3Pipeline", *FLOWS])
 def test_the_denoiser_says_what_it_says_when_the_pipeline_draws(pipeline: str, model: Any) -> None:
     from t2i_diffusers.conditions import _call
-    from t2i_diffusers.denoising import Asking, Denoiser
+    from t2i_diffusers.denoiser import Asking, Denoiser
 
     loaded = model(pipeline).loaded
     stage, denoiser = loaded.main, Denoiser(loaded, 4)
@@ -459,7 +459,7 @@ PICK = MetricInfo(
 def test_a_metric_asks_the_model_itself(
     checkpoint: Any, image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from t2i_diffusers import generating
+    from t2i_diffusers import generator
     from t2i_diffusers.plugin import t2i_generators
 
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
@@ -481,7 +481,7 @@ def test_a_metric_asks_the_model_itself(
     manifest = json.loads((tmp_path / "run" / "run.json").read_text())
     (said,) = manifest["models"].values()
     assert said["reported_as_judge"]["likelihood"]["guidance"] == "none"
-    monkeypatch.setattr(generating, "load", None)  # everything is kept
+    monkeypatch.setattr(generator, "load", None)  # everything is kept
     assert run("diffusers", "again").results[0].score == result.score
     with pytest.raises(NoJudge, match=r"attend-excite.*does not offer"):
         run("attend-excite", "refused")
@@ -508,7 +508,7 @@ def test_the_plan_refuses_models_that_draw_from_more_than_a_text(
 
 @pytest.mark.parametrize("model", ["unclip", "kandinsky21"])
 def test_a_known_model_without_a_likelihood_is_refused_before_it_is_fetched(model: str) -> None:
-    from t2i_diffusers.askable import check_askable
+    from t2i_diffusers.likelihood_support import check_askable
     from t2i_diffusers.options import DiffusersOptions
     from t2i_diffusers.presets import KNOWN
 
@@ -528,7 +528,7 @@ def copied(folder: Path, to: Path, scheduler: str) -> Path:
 
 
 def test_what_its_schedule_has_not_is_told_before_anything_is_loaded(checkpoint: Any, tmp_path: Path) -> None:
-    from t2i_diffusers.askable import check_askable
+    from t2i_diffusers.likelihood_support import check_askable
     from t2i_diffusers.options import DiffusersOptions
 
     noise, flow = (checkpoint(name)[0] for name in ("StableDiffusionPipeline", "StableDiffusion3Pipeline"))

@@ -20,8 +20,8 @@ from t2i_diffusers.arithmetic import (
     predict_image,
     predict_noise,
 )
-from t2i_diffusers.asking import LikelihoodParams, read_params
-from t2i_diffusers.giving_up import find_survivors, list_looks, order
+from t2i_diffusers.elimination import find_survivors, list_looks, order
+from t2i_diffusers.likelihood_params import LikelihoodParams, read_params
 from t2i_diffusers.schedules import Steps, make_schedule, midpoints, respace
 
 TOY, ELBO = json.loads(Path(__file__).with_name("selfeval_golden.json").read_text())

@@ -18,7 +18,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def load(argument: str, offline: bool = False, **options: Any) -> Any:
-    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.generator import Diffusers
 
     return Diffusers(Setup(argument, DiffusersOptions(**options), "cpu", 2, offline))
 

@@ -11,7 +11,7 @@ from t2i_core.api.errors import BadModel, BadPrompts
 from t2i_core.api.prompt import Prompt
 from t2i_core.io.prompt_file import merge_duplicates, read_records
 
-from . import geneval, listed, named, parquet
+from . import geneval, parquet, path_pattern, table_entries
 from .entries import File, FolderEntry, Made
 from .layouts import Layout, find_ignored, find_layout
 from .options import FolderOptions
@@ -98,15 +98,15 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
     own: list[Prompt] = []
     beside: tuple[str, ...] = ()
     if layout.kind == "pattern":
-        entries = list(named.entries(layout.folder, options.pattern or "", options.suffixes))
+        entries = list(path_pattern.entries(layout.folder, options.pattern or "", options.suffixes))
     elif layout.kind == "geneval":
         entries, own = geneval.read(layout.files, options.suffixes)
         beside = tuple(geneval.find_unlisted(layout.folder, options.suffixes))
     elif layout.kind == "parquet":
         entries = [e for file in layout.files for e in _read_parquet(file, options.suffixes)]
     else:
-        entries = listed.entries(read_records(layout.files[0]), options.suffixes)
-        beside = tuple(listed.find_unlisted(entries, options.suffixes))
+        entries = table_entries.entries(read_records(layout.files[0]), options.suffixes)
+        beside = tuple(table_entries.find_unlisted(entries, options.suffixes))
     if not entries:
         if layout.kind == "geneval":
             raise BadModel(
@@ -121,7 +121,7 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
 
 def _read_parquet(file: Path, suffixes: tuple[str, ...]) -> list[FolderEntry]:
     rows, stored = parquet.read(file, suffixes)
-    return listed.entries(rows, suffixes, stored)
+    return table_entries.entries(rows, suffixes, stored)
 
 
 def _assign_seeds(entries: Iterable[FolderEntry]) -> tuple[dict[Key, File], frozenset[Key]]:

@@ -14,7 +14,7 @@ from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.files.image_file import DamagedImage, decode
 
-from .flight import run_concurrently
+from .concurrency import run_concurrently
 from .image_fetch import ImageFetcher, web_address
 from .options import ImageOptions
 from .replies import ImageData, ImagesReply, Refused, UnusableReply, read

@@ -15,7 +15,7 @@ from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
 from t2i_torch_support.pair_questions import read_verdict, write_question
 
-from .flight import run_concurrently
+from .concurrency import run_concurrently
 from .options import JudgeOptions
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server

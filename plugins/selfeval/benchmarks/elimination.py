@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from t2i_core import evaluate
 from t2i_core.statistics import wilson
 from t2i_diffusers.arithmetic import draw_noise, forward, mean_before
-from t2i_diffusers.asking import LikelihoodParams
-from t2i_diffusers.giving_up import find_survivors, list_looks, order
+from t2i_diffusers.elimination import find_survivors, list_looks, order
+from t2i_diffusers.likelihood_params import LikelihoodParams
 from t2i_diffusers.schedules import Steps, respace
 from t2i_selfeval.asking import NEED
 from t2i_selfeval.estimators import certainty, score_remaining, share

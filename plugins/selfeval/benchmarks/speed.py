@@ -25,7 +25,7 @@ from t2i_core.api import Query, Setup
 from t2i_core.api.image import Image as Kept
 from t2i_core.api.image import load_image
 from t2i_diffusers.arithmetic import draw_noise, forward, log_normal, mean_before, predict_image
-from t2i_diffusers.generating import Diffusers
+from t2i_diffusers.generator import Diffusers
 from t2i_diffusers.latents import fit_image
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.schedules import make_schedule, respace

@@ -7,7 +7,7 @@ from t2i_core.api import Caption, Query, Setup
 from t2i_core.api.judge import Capability
 
 from . import loading
-from .generating import configure_search
+from .generation_settings import configure_search
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import CaptionerOptions
 from .places import CheckpointPlace

@@ -11,7 +11,7 @@ from t2i_core.api.judge import Capability
 from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from . import loading
-from .generating import configure_search
+from .generation_settings import configure_search
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import PreferenceOptions
 from .places import CheckpointPlace

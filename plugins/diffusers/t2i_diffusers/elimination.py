@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from .asking import SAMPLES, LikelihoodParams
+from .likelihood_params import SAMPLES, LikelihoodParams
 
 
 def list_looks(asked: LikelihoodParams) -> list[int]:

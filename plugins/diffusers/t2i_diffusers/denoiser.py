@@ -12,9 +12,9 @@ import torch
 from t2i_core.api.errors import BadModel, FailedRun
 from t2i_torch_support.batch import Batches, is_out_of_memory
 
-from .askable import VELOCITIES
 from .conditions import Heard, capture_arguments, join_arguments
 from .latents import find_size
+from .likelihood_support import VELOCITIES
 from .loading import LoadedPipeline
 from .parts import parts
 from .schedules import make_schedule

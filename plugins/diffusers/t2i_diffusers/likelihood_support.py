@@ -8,8 +8,8 @@ from typing import Any
 from t2i_core.api import Setup
 from t2i_core.api.errors import BadModel, NoJudge
 
-from .asking import check_terms, read_params
 from .hub import folder_with, index_folder
+from .likelihood_params import check_terms, read_params
 from .options import DiffusersOptions
 from .presets import KNOWN
 from .sources import SCHEDULER, list_parts, read_index, read_object, sources

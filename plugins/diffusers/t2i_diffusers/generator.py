@@ -18,9 +18,9 @@ from t2i_torch_support.batch import is_out_of_memory
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, token_indices
 from .loading import LoadedPipeline, PipelineStage, load
+from .message_filters import hide_known_messages
 from .noise import watch_global_draws
 from .options import DiffusersOptions
-from .quiet import hide_known_messages
 from .sizes import SAID, check_drawn
 from .stages import DrawnBatch, draw
 from .tokens import Tokenizers, record

@@ -16,7 +16,7 @@ from diffusers import ModelMixin
 from t2i_core.api.errors import BadModel
 from transformers import PreTrainedModel
 
-from .quiet import hide_messages
+from .message_filters import hide_messages
 from .sources import CheckpointSource
 
 _LEGACY = re.compile(r"(^|\.)position_ids$")
