@@ -68,7 +68,7 @@ def _loaded(setup: Setup[HubOptions], spec: str, offline: bool) -> Any:
     if place.is_dir():
         return datasets.load_dataset(str(place.absolute()), options.config, streaming=True)
     if place.suffix.lower() in _FORMATS and place.parent.is_dir():
-        raise BadPrompts(f"{spec}: there is no file {place}")
+        raise BadPrompts(f"{spec}: file {place} does not exist")
     if str(setup.argument).count("/") != 1:
         raise BadPrompts(f"{spec}: no such file or folder, and no data set of the hub either, which is ORG/NAME")
     return datasets.load_dataset(
@@ -151,7 +151,7 @@ def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
     offline = setup.offline or why is not None
     hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
     nothing = (
-        "" if here else f"there is no file or folder {setup.argument} here; "
+        "" if here else f"no file or folder {setup.argument} exists here; "
     )  # the user may have meant a folder
     try:
         yield offline

@@ -142,7 +142,7 @@ def test_a_file_that_is_not_there_is_told_as_one_and_asked_for_nowhere(tmp_path,
     monkeypatch.chdir(tmp_path)
     Path("d").mkdir()
     for offline in (True, False):
-        with pytest.raises(BadPrompts, match=r"hub:d/nope\.parquet: there is no file d/nope\.parquet"):
+        with pytest.raises(BadPrompts, match=r"hub:d/nope\.parquet: file d/nope\.parquet does not exist"):
             read("d/nope.parquet", offline=offline)
 
 
@@ -152,7 +152,7 @@ def test_what_the_hub_has_not_may_have_been_meant_as_a_file(monkeypatch):
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     with pytest.raises(
-        BadPrompts, match=r"^there is no file or folder no/such here; hub:no/such: cannot be had .*exist"
+        BadPrompts, match=r"^no file or folder no/such exists here; hub:no/such: cannot be had .*exist"
     ):
         read("no/such", offline=True)
 
@@ -163,9 +163,7 @@ def test_offline_a_data_set_of_the_hub_is_asked_for_nowhere(monkeypatch):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the network was asked"))
     with pytest.raises(BadPrompts) as caught:
         read("t2i-tests/no-such-data", offline=True)
-    assert str(caught.value).startswith(
-        "there is no file or folder t2i-tests/no-such-data here; hub:t2i-tests/no-"
-    )
+    assert str(caught.value).startswith("no file or folder t2i-tests/no-such-data exists here; hub:t2i-tests/no-")
     assert "is not on this machine and cannot be fetched" in str(caught.value)
     assert "`t2i prefetch hub:t2i-tests/no-such-data` with a network" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -179,7 +177,7 @@ def test_without_a_network_the_hub_is_asked_once(tmp_path, monkeypatch, caplog, 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
     monkeypatch.setattr("t2i_torch_support.hub_files._SECONDS_TO_REACH", 1)
-    said = "^there is no file or folder t2i-tests/no-such-data here; no network, and hub:t2i-tests/no-such-data is"
+    said = "^no file or folder t2i-tests/no-such-data exists here; no network, and hub:t2i-tests/no-such-data is"
     with pytest.raises(BadPrompts, match=said):
         list(what(Setup("t2i-tests/no-such-data", HubOptions())) or ())
     assert not caplog.records

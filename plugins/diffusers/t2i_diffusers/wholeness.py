@@ -57,10 +57,10 @@ def problems(
         if part in left_out:
             continue
         if not (folder / part).is_dir():
-            yield f"its {part} ({cls}) is missing: {INDEX} names it, but there is no folder {folder / part}"
+            yield f"its {part} ({cls}) is missing: {INDEX} names it, but the folder {folder / part} does not exist"
         elif "Tokenizer" in cls:
             if not _vocabulary(folder / part):
-                yield f"its {part} has no files: there is no vocabulary in {folder / part}"
+                yield f"its {part} has no files: {folder / part} has no vocabulary"
             yield from (f"its {part} is damaged: {why}" for why in _check_tokenizer_files(folder / part))
         elif not any((folder / part).iterdir()):
             yield f"its {part} ({cls}) has no files: {folder / part} is empty"

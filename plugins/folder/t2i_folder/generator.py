@@ -80,7 +80,9 @@ class Folder:
         """Warn about prompts without images, images without requests, and mixed formats."""
         if self._strange:
             others = [made[1] for made in sorted(self._made - self._asked)]
-            beside = f", while {len(others)} of its own were not (first: {others[0]!r})" if others else ""
+            beside = (
+                f", and {len(others)} of its prompts were not requested (first: {others[0]!r})" if others else ""
+            )
             _log.warning(
                 "%s: has no image of %d requested prompts (first: %r)%s",
                 self.table.source, len(self._strange), next(iter(self._strange))[1], beside,

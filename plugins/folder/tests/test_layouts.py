@@ -379,7 +379,7 @@ def test_prompts_that_only_one_side_knows_are_said_once(tmp_path, caplog):
         model.close()
     (line,) = [r.message for r in caplog.records]
     assert "has no image of 1 requested prompts (first: 'a photo of a car')" in line
-    assert "while 1 of its own were not (first: 'a photo of the car')" in line
+    assert "and 1 of its prompts were not requested (first: 'a photo of the car')" in line
 
 
 def test_a_changed_table_is_read_again(tmp_path):

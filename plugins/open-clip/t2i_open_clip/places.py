@@ -38,7 +38,7 @@ def folder(argument: str) -> Path | None:
     if (path / CONFIG).is_file():
         return path
     if path.is_dir() or argument.startswith(("/", ".", "~", "local-dir:")):
-        raise BadModel(f"open-clip:{argument}: there is no folder with {CONFIG} at {path}")
+        raise BadModel(f"open-clip:{argument}: {path} is not a folder with {CONFIG}")
     return None
 
 

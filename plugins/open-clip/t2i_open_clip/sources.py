@@ -68,14 +68,14 @@ def find(argument: str) -> ClipSource:
         return found
     model, _, pretrained = argument.partition("/")
     if model not in open_clip.list_models():
-        hint = f"there is no folder {argument} either" if "/" in argument else ""
+        hint = f"folder {argument} does not exist either" if "/" in argument else ""
         raise UnknownName.among("model of open_clip", model, open_clip.list_models(), hint)
     if tag := open_clip.get_pretrained_cfg(model, pretrained):
         return ClipSource(argument, model, tag)
     if file := places.find_own_file(argument):
         return ClipSource(argument, model, file=file)
     tags = open_clip.list_pretrained_tags_by_model(model)
-    hint = f"it has {', '.join(tags) or 'none'}, and there is no such file"
+    hint = f"it has {', '.join(tags) or 'none'}, and no such file exists"
     raise UnknownName.among(f"weights of {model}", pretrained, tags, hint)
 
 

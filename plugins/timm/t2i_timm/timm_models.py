@@ -213,7 +213,7 @@ def _folder(argument: str) -> Path | None:
         return path
     is_path = argument.startswith(("/", ".", "~", "local-dir:")) or argument.count("/") > 1
     if path.is_dir() or is_path:
-        raise BadModel(f"timm:{argument}: there is no folder with a config.json of timm at {path}")
+        raise BadModel(f"timm:{argument}: {path} is not a folder with a config.json of timm")
     return None
 
 
@@ -233,7 +233,7 @@ def _explain_missing(argument: str, error: BadModel) -> BadModel:
         return NotHere(argument, error.spec, error.network, error.missing)
     cause = error.__cause__
     if "/" in argument and isinstance(cause, RepositoryNotFoundError) and not isinstance(cause, GatedRepoError):
-        return BadModel(f"{error}; there is no folder {argument} here either")
+        return BadModel(f"{error}; folder {argument} does not exist either")
     return error
 
 

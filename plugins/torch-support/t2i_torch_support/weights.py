@@ -25,7 +25,7 @@ def check_file(file: Path, sha256: str | None, spec: str) -> Path:
         BadModel: If it is not.
     """
     if not file.is_file():
-        raise BadModel(f"{spec}: there is no file {file}")
+        raise BadModel(f"{spec}: file {file} does not exist")
     if file.suffix == SAFE and (problem := find_damage(file)):
         raise BadModel(f"{spec}: cannot be loaded from {file}: it {problem}")
     if sha256 and not (found := digest_file(file)).startswith(sha256):

@@ -46,7 +46,7 @@ def warn_is(images: int, splits: int, asked: int) -> Iterator[str]:
 def warn_kid(size: int, asked: int) -> Iterator[str]:
     """Yield a warning if subsets are smaller than requested."""
     if size < asked:
-        yield f"kid: subsets of {size} images, for there are no {asked} on both sides; the distance stays unbiased"
+        yield f"kid: subsets of {size} images, because one side has fewer than {asked}; KID stays unbiased"
 
 
 def warn_differences(metric: str, generated: Seen, reference: Seen) -> Iterator[str]:

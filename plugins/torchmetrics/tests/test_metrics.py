@@ -392,7 +392,7 @@ def test_other_formats_and_sizes_are_said(tmp_path: Path) -> None:
 def test_a_reference_that_is_none_is_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
     info = INFOS[name]
     for folder, why in (
-        (tmp_path / "none", "there is no folder"),
+        (tmp_path / "none", "does not exist"),
         (tmp_path, "holds no images, but at least two"),
     ):
         with pytest.raises(BadOption, match=why):

@@ -145,5 +145,5 @@ def _colour(one: Mapping[str, Any], where: str, plain: str | None) -> str | None
     """Return the colour of an object; files of other programs spell it `color`."""
     colour = one.get("colour", one.get("color"))
     if colour is not None and not isinstance(colour, str):
-        raise BadFolder(f"{where}: colour must be a text, or null if there is none (got {colour!r})")
+        raise BadFolder(f"{where}: colour must be a text or null (got {colour!r})")
     return plain if colour is None else colour

@@ -86,7 +86,7 @@ def test_reading_leaves_nothing_behind_in_this_process(trained: Path) -> None:
     [
         (b"", "no whole archive"),
         (b"no pickle at all", "no whole archive"),
-        (None, "there is no file"),
+        (None, "does not exist"),
     ],
 )
 def test_what_is_no_checkpoint(content: bytes | None, said: str, tmp_path: Path) -> None:
