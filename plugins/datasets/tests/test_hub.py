@@ -94,11 +94,11 @@ def test_images_of_the_rows_are_not_read(tmp_path):
     ("options", "said"),
     [
         ({"column": "promt"}, "has no column 'promt'; it has prompt, key, style, size"),
-        ({"column": "size"}, "train, row 1: size: want a text, not '0'"),
+        ({"column": "size"}, "train, row 1: size: must be a text (got '0')"),
         ({"id_column": "no"}, "has no column 'no'"),
         ({"facets": ["no"]}, "has no column 'no'"),
         ({"limit": 11}, "11 rows are wanted, and 'train' has only 10"),
-        ({"revision": "main"}, "is on this machine, where nothing has a revision"),
+        ({"revision": "main"}, "local data have no revision; remove the option"),
     ],
 )
 def test_options_that_do_not_fit_are_told(tmp_path, options, said):
@@ -115,9 +115,9 @@ def test_options_that_do_not_fit_are_told(tmp_path, options, said):
         ("x.jsonl", '{"prompt": "a"}\n{"prompt": \n', "cannot be read by the library datasets"),
         ("x.parquet", "no parquet", "cannot be read by the library datasets"),
         ("x.csv", "style,size\na,1\n", "has no column prompt, text, caption: name one of style, size"),
-        ("x.jsonl", '{"prompt": "a"}\n{"prompt": null}\n', "train, row 2: prompt: want a text, not 'None'"),
-        ("x.jsonl", '{"prompt": ["a", "b"]}\n', "prompt: want a text, not"),
-        ("x.yaml", "prompt: a\n", "want a file that ends in .json, .jsonl, .csv"),
+        ("x.jsonl", '{"prompt": "a"}\n{"prompt": null}\n', "train, row 2: prompt: must be a text (got 'None')"),
+        ("x.jsonl", '{"prompt": ["a", "b"]}\n', "prompt: must be a text"),
+        ("x.yaml", "prompt: a\n", "the file must end in .json, .jsonl, .csv"),
     ],
 )
 def test_a_bad_file_is_told_in_one_line(tmp_path, name, content, said):

@@ -94,12 +94,12 @@ def _scene(include: Any) -> Scene:
     for number, each in enumerate(include):
         count = each.get("count", 1)
         if not isinstance(count, int) or count < 1:
-            raise ValueError(f"object {number}: want a whole number above 0 as 'count', not {count!r}")
+            raise ValueError(f"object {number}: count must be a whole number above 0 (got {count!r})")
         colour = each.get("color")
         if not isinstance(colour, str | None):
-            raise ValueError(f"object {number}: want a word as 'color', not {colour!r}")
+            raise ValueError(f"object {number}: color must be a word (got {colour!r})")
         if not isinstance(each.get("class"), str):
-            raise ValueError(f"object {number}: want a name as 'class', not {each.get('class')!r}")
+            raise ValueError(f"object {number}: class must be a name (got {each.get('class')!r})")
         objects.append(SceneObject(_class(each["class"]), colour, count))
         if each.get("position"):
             relations.append(_relation(number, each["position"], len(include)))

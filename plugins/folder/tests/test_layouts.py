@@ -139,7 +139,7 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
         *(
             (json.dumps({"prompt": "x", "include": include}), f"include: not as GenEval writes it: {said}")
             for include, said in (
-                ([{"count": 1}], "object 0: want a name as 'class', not None"),
+                ([{"count": 1}], "object 0: class must be a name (got None)"),
                 (
                     [{"class": "dog"}, {"class": "a", "position": ["near", 0]}],
                     "object 1: want as 'position' one of left of,",
@@ -152,8 +152,8 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
                 ([{"class": "a", "position": "above"}], "object 0: want as 'position' one of"),
                 ("a", "must be a list of objects"),
                 (["a"], "must be a list of objects"),
-                ([{"class": "a", "color": 3}], "object 0: want a word as 'color', not 3"),
-                ([{"class": "a", "count": 0}], "object 0: want a whole number above 0 as 'count', not 0"),
+                ([{"class": "a", "color": 3}], "object 0: color must be a word (got 3)"),
+                ([{"class": "a", "count": 0}], "object 0: count must be a whole number above 0 (got 0)"),
             )
         ),
     ],

@@ -149,7 +149,9 @@ def _text_config(source: ClipSource, name: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = dict(json.loads(file.read_text(encoding="utf-8"))["model_cfg"]["text_cfg"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadModel(f"{source.spec}: {file} is no config of open_clip ({describe_error(error)})") from error
+        raise BadModel(
+            f"{source.spec}: {file} is not a valid config of open_clip ({describe_error(error)})"
+        ) from error
     return found
 
 

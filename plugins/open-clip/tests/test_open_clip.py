@@ -354,7 +354,7 @@ def test_files_that_are_no_weights_are_refused(tiny_clip: Path, tmp_path: Path) 
         made(tiny_clip, sha256="0" * 64)
     for config in ("{", "[]", '{"model_cfg": {}}', '{"model_cfg": {"text_cfg": 3}}'):
         (folder / "open_clip_config.json").write_text(config)
-        with pytest.raises(BadModel, match=r"open_clip_config\.json is no config of open_clip"):
+        with pytest.raises(BadModel, match=r"open_clip_config\.json is not a valid config of open_clip"):
             check(str(folder))
 
 

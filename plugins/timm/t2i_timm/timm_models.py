@@ -200,7 +200,7 @@ def _read_head(file: Path, argument: str) -> Head:
         if isinstance(names, dict):
             names = [names[str(index)] for index in range(count)] if names else ()
     except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise BadModel(f"timm:{argument}: {file} is no config.json of timm ({error!r})") from error
+        raise BadModel(f"timm:{argument}: {file} is not a valid config.json of timm ({error!r})") from error
     if names and len(names) != count:
         raise BadModel(f"timm:{argument}: {file} names {len(names)} of {count} classes")
     return Head(count, tuple(names))

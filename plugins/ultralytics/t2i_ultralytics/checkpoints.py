@@ -119,7 +119,7 @@ def _check_facts(found: Facts, argument: str, options: DetectOptions, masks: boo
     if found.task not in ("segment", "detect"):
         raise BadModel(f"ultralytics:{argument}: its task must be segment or detect (got {found.task})")
     if options.imgsz % found.stride:
-        raise BadOption(f"imgsz={options.imgsz}: {argument} wants a multiple of {found.stride}")
+        raise BadOption(f"imgsz must be a multiple of {found.stride} for {argument} (got {options.imgsz})")
 
 
 def _read(file: Path, argument: str) -> Any:
