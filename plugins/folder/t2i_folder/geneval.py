@@ -112,7 +112,7 @@ def _relation(number: int, position: Any, count: int) -> Relation:
         case [str(where), int(other)] if where in _PREDICATES and 0 <= other < count:
             return Relation(number, _PREDICATES[where], other)
     raise ValueError(
-        f"object {number}: want as 'position' one of {', '.join(_PREDICATES)} and the number of one of {count} "
+        f"object {number}: position must be one of {', '.join(_PREDICATES)} and the number of one of {count} "
         f"objects, counted from 0 (['left of', 0]), not {position!r}"
     )
 

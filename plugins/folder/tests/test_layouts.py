@@ -142,14 +142,14 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
                 ([{"count": 1}], "object 0: class must be a name (got None)"),
                 (
                     [{"class": "dog"}, {"class": "a", "position": ["near", 0]}],
-                    "object 1: want as 'position' one of left of,",
+                    "object 1: position must be one of left of,",
                 ),
                 (
                     [{"class": "a", "position": ["above", 5]}],
-                    "object 0: want as 'position' one of left of, right of,",
+                    "object 0: position must be one of left of, right of,",
                 ),
-                ([{"class": "a", "position": ["above"]}], "object 0: want as 'position' one of"),
-                ([{"class": "a", "position": "above"}], "object 0: want as 'position' one of"),
+                ([{"class": "a", "position": ["above"]}], "object 0: position must be one of"),
+                ([{"class": "a", "position": "above"}], "object 0: position must be one of"),
                 ("a", "must be a list of objects"),
                 (["a"], "must be a list of objects"),
                 ([{"class": "a", "color": 3}], "object 0: color must be a word (got 3)"),
