@@ -73,9 +73,9 @@ BROKEN: list[tuple[str, Callable[[Path], object], str]] = [
     ("text_encoder/config.json", lambda file: file.write_text("[]"), r"its text_encoder has a broken config"),
     (UNET, Path.unlink, r"its unet has no weights .* in \S+/unet$"),
     (UNET, cut, rf"its unet is damaged: \S+{UNET} has \d+ bytes and should have \d+$"),
-    (UNET, lambda file: file.write_bytes(b""), r"is cut off, or no safetensors \(0 bytes\)"),
-    (UNET, lambda file: file.write_bytes(b"nonsense"), r"is cut off, or no safetensors \(8 bytes\)"),
-    (UNET, overwrite_header, r"is no safetensors: its header cannot be read"),
+    (UNET, lambda file: file.write_bytes(b""), r"is cut off, or not safetensors \(0 bytes\)"),
+    (UNET, lambda file: file.write_bytes(b"nonsense"), r"is cut off, or not safetensors \(8 bytes\)"),
+    (UNET, overwrite_header, r"is not safetensors: its header cannot be read"),
     (
         UNET,
         lambda file: file.rename(file.with_name("diffusion_pytorch_model.fp16.safetensors")),

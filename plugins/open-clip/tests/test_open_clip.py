@@ -369,7 +369,7 @@ def test_a_pickle_of_more_than_weights_is_refused(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_clip, tmp_path / "bad", ignore=shutil.ignore_patterns("*.safetensors"))
     torch.save({"a": _Evil()}, tmp_path / "bad" / "open_clip_pytorch_model.bin")
-    with pytest.raises(BadModel, match=r"its pickle wants \S+, which is no part of weights") as error:
+    with pytest.raises(BadModel, match=r"its pickle contains \S+, which does not belong in weights") as error:
         made(tmp_path / "bad")
     assert "weights_only" not in str(error.value)
     assert not Path("evil").exists()
@@ -384,7 +384,7 @@ def test_weights_that_do_not_fit_are_told_by_the_plan(tiny_clip: Path, tmp_path:
     ):
         check(f"ViT-B-32/{file}")
     torch.save({"a": _Evil()}, tmp_path / "evil.pt")
-    with pytest.raises(BadModel, match=r"its pickle wants \S+, which is no part of weights"):
+    with pytest.raises(BadModel, match=r"its pickle contains \S+, which does not belong in weights"):
         check(f"ViT-B-32/{tmp_path / 'evil.pt'}")
     other = tmp_path / "other"
     shutil.copytree(tiny_clip, other)

@@ -286,7 +286,7 @@ def test_a_pickle_is_taken_only_with_its_digest_and_only_for_weights(
 
     torch.save({**weights, "evil": _Evil()}, folder / "pytorch_model.bin")
     with pytest.raises(
-        BadModel, match=r"cannot be loaded .*its pickle wants getattr, which is no part of weights"
+        BadModel, match=r"cannot be loaded .*its pickle contains getattr, which does not belong in weights"
     ):
         tiny.made(DETECTOR, folder, sha256=digest_file(folder / "pytorch_model.bin"))
     assert not Path("evil").exists()
