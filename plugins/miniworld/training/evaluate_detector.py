@@ -88,7 +88,7 @@ def recall_and_precision(found: Detections, truth: Truth, right: Tables) -> None
 
 
 def are_right(found: Detections, truth: Truth) -> NDArray[np.bool_]:
-    """Return which detections are right: of a thing's class, with an IoU of at least a half, at most one per thing.
+    """Return which detections are right: of a thing's class, with an IoU of at least a half, at most one each.
 
     If several fit a thing, the most confident one counts.
     """
