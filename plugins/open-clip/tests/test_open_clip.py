@@ -247,7 +247,7 @@ def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
         check("ViT-B-32/open_ai")
     with pytest.raises(UnknownName, match="it has laion2b_s32b_b79k"):
         check("ViT-H-14")
-    with pytest.raises(BadModel, match=r"no folder with open_clip_config\.json"):
+    with pytest.raises(BadModel, match=r"not a folder with open_clip_config\.json"):
         check(str(tmp_path))
     check("ViT-B-32/openai")
 
@@ -437,6 +437,6 @@ def test_other_weights_are_another_judge(tiny_clip: Path) -> None:
 
 
 def test_a_path_that_leads_nowhere_is_told_as_one() -> None:
-    said = r"unknown model of open_clip 'ck'.*[Tt]here is no folder ck/j/nope either"
+    said = r"unknown model of open_clip 'ck'.*[Ff]older ck/j/nope does not exist either"
     with pytest.raises(UnknownName, match=said):
         sources.find("ck/j/nope")

@@ -255,7 +255,7 @@ def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
         check("resnet5o.a1_in1k")
     with pytest.raises(BadModel, match="it has no classes"):
         check("vit_base_patch16_224.mae")
-    with pytest.raises(BadModel, match=r"no folder with a config\.json"):
+    with pytest.raises(BadModel, match=r"not a folder with a config\.json"):
         check(str(tmp_path))
     check("resnet50.a1_in1k")
 
