@@ -26,7 +26,7 @@ TUTORIALS = {
     "Tutorial: a judge": "tutorials/judge.md",
     "Tutorial: a prompt source": "tutorials/prompt-source.md",
     "Tests, waivers, publishing": "tutorials/publishing.md",
-    "The least that a plugin is": "tutorials/least.md",
+    "The smallest plugin": "tutorials/least.md",
 }
 """Headings of CONTRIBUTING.md at which another page begins."""
 

@@ -10,7 +10,7 @@ from t2i_miniworld.vocabulary import SYNSETS
 from t2i_tiam.labels import LABELS
 from t2i_torch_support.coco_classes import CLASSES
 from t2i_ultralytics import coco
-from t2i_ultralytics.masks import filled
+from t2i_ultralytics.masks import fill_polygon
 
 GOLDEN = Path(__file__).parent.parent / "plugins" / "tiam" / "tests" / "golden" / "tiam.json"
 
@@ -28,7 +28,7 @@ def test_the_mini_worlds_classes_have_the_same_senses() -> None:
 
 def test_golden_04_polygons_are_filled_as_the_reference_fills_them() -> None:
     (case,) = (case for case in json.loads(GOLDEN.read_text()) if case["id"] == "tiam-04")
-    mask = filled(np.array(case["inputs"]["polygon"]), tuple(case["inputs"]["size"]))
+    mask = fill_polygon(np.array(case["inputs"]["polygon"]), tuple(case["inputs"]["size"]))
     rows, columns = np.nonzero(mask)
     found = {"area": int(mask.sum()), "rows": np.unique(rows).tolist(), "cols": np.unique(columns).tolist()}
     assert found == case["expected"]

@@ -103,7 +103,7 @@ def new_plugin(word: str, name: str, out: Path | None) -> None:
     kind = read_kind(word, "KIND")
     if kind not in EXAMPLES:
         raise typer.BadParameter(
-            f"there is no template for a {kind}; its entry point refers to a typer.Typer", param_hint="KIND"
+            f"no template exists for a {kind}; its entry point refers to a typer.Typer", param_hint="KIND"
         )
     _check_name(name)
     _check_free(name, scan())

@@ -254,7 +254,7 @@ def test_generate_speaks_of_images_alone(toy, t2i, t2i_process):
     assert re.search(r"^model +prompts +seeds *\ngrey +four \(4\) +4 \(0-3\) *\nimages: 16 to make", done.stdout)
     assert not re.search("metric|judge|observations|measuring", said)
     without = t2i("generate", "--model", "grey")
-    assert without.stderr.startswith("error: grey has no prompts of its own; ")
+    assert without.stderr.startswith("error: grey has no default prompts; ")
     assert "images: 8 ok, 8 failed, 0 missing" in done.stdout
     assert re.search(r"^made now: 8, [\d.]+/s$", done.stdout, re.MULTILINE)
     plan = json.loads(t2i(*words, "--dry-run", "--json").stdout)

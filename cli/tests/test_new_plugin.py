@@ -32,7 +32,7 @@ def test_nothing_of_the_template_is_left_over():
     ("words", "code", "said"),
     [
         (["metrix", "new"], 2, "unknown kind 'metrix': did you mean 'metric'?"),
-        (["command", "new"], 2, "there is no template for a command"),
+        (["command", "new"], 2, "no template exists for a command"),
         (["metric", "My Metric!"], 2, "'My Metric!' is not a valid name; use .*: my-metric"),
         (["metric", "t2i-new"], 2, "without the distribution's prefix t2i-: new"),
         (["metric", "3d"], 2, "a letter first.*: d "),

@@ -29,12 +29,12 @@ def test_an_unknown_name_with_and_without_near_ones() -> None:
     [
         (
             NotHere("bad/none", "diffusers:bad/none", "no route"),
-            "there is no folder bad/none here; no network, and diffusers:bad/none (bad/none) is not on this "
+            "folder bad/none does not exist; no network, and diffusers:bad/none (bad/none) is not on this "
             "machine: no route",
         ),
         (
             NotHere("bad/none", "diffusers:bad/none -o diffusers.steps=3"),
-            "there is no folder bad/none here; diffusers:bad/none: bad/none is not on this machine, and nothing "
+            "folder bad/none does not exist; diffusers:bad/none: bad/none is not on this machine, and nothing "
             "may be fetched: run `t2i prefetch diffusers:bad/none -o diffusers.steps=3` with a network",
         ),
         (

@@ -264,7 +264,7 @@ def test_a_metric_that_breaks_its_contract_is_named() -> None:
         (lambda: [Row("other", 1.0)], "'other'"),
         (lambda: 1 / 0, "ZeroDivisionError"),
         (lambda: sys.exit(0), "SystemExit: 0"),
-        (lambda: [], "neither rows nor a reason why there are none on prompt 'car', seed 0"),
+        (lambda: [], "neither rows nor a failure on prompt 'car', seed 0"),
         (lambda: [Row("reward", 1.0, {"n": 1})] * 2, "two rows of 'reward' that no facet tells apart"),
         (lambda: [Row("reward", 1.0, {"n": float("nan")})], "a facet 'n' that is neither a text nor a number"),
         (lambda: [Row("reward", 1.0, None)], "AttributeError"),

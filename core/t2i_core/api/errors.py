@@ -113,7 +113,7 @@ class NotHere(BadModel):
             lacks = f"is not whole on this machine{f' ({self.missing})' if self.missing else ''}"
         # the user's own word, which may have meant a folder
         path = self.missing is None and name.endswith(f":{self.what}")
-        folder = f"there is no folder {self.what} here; " if path else ""
+        folder = f"folder {self.what} does not exist; " if path else ""
         if self.network is not None:
             return f"{folder}no network, and {name} ({self.what}) {lacks}: {self.network}"
         return (
@@ -122,7 +122,7 @@ class NotHere(BadModel):
         )
 
     def told_as(self, spec: str) -> NotHere:
-        """The same of what the user named: `sd2`, or with the options that were given."""
+        """Return the same error for the component as the user named it: `sd2`, or with its options."""
         return NotHere(self.what, spec, self.network, self.missing)
 
 
@@ -142,7 +142,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def join_clauses(parts: Iterable[str]) -> str:
-    """Join what is said: by `; `, and after a question as a sentence of its own. Empty parts are left out."""
+    """Join the parts that are not empty by `; `; after a question, start a new sentence."""
     said = ""
     for part in filter(None, parts):
         said += f"{'' if not said else ' ' if said.endswith('?') else '; '}"

@@ -1,4 +1,4 @@
-"""Failures: why there is no image or no observation."""
+"""Failures: reasons for missing images and observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge's contract: queries in, each out again with its observation or the reason why there is none."""
+"""The judge's contract: queries in, each out again with its observation or a failure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Judge(Protocol):
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Observation | Failure]]:
-        """Yield each query, the same object, with its observation of this capability or why there is none.
+        """Yield each query, the same object, with its observation of this capability or a failure.
 
         Any order will do. The queries are taken lazily: take as many at a time as are worked on together. Keep
         what a scoring rule may still need (detections down to a low confidence): thresholds belong to metrics.

@@ -125,7 +125,7 @@ class _Attempt:
 
     @property
     def reason(self) -> str:
-        """The reason why there are no more answers."""
+        """The reason why the answers ended."""
         return "no answer" if self.error is None else describe_error(self.error)
 
 

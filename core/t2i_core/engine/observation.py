@@ -188,7 +188,7 @@ NOT_KEPT = Failure("its image does not exist yet")
 def gather(
     items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
 ) -> list[tuple[Sample, ...] | Failure]:
-    """Return the samples of each item, with images if the need uses them, or the reason why there are none."""
+    """Return the samples of each item, with images if the need uses them, or a failure."""
     if need is not None and need.images != "generated":
         return [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in items]
     images = store.images([planned.key for item in items for planned in item], look=False)

@@ -381,7 +381,7 @@ class _Planner:
                 names = (defaults.prompts,)
             if not names:
                 raise BadPrompts(
-                    f"{asking} has no prompts of its own; name some with --prompts (t2i list-plugins shows them)"
+                    f"{asking} has no default prompts; name some with --prompts (t2i list-plugins shows them)"
                 )
             key = (names, labels)
             if key not in self.lists:

@@ -25,7 +25,7 @@ def rows_of(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded
     """Have the metric measure a unit.
 
     Returns:
-        Its rows, or the reason why there are none; and its notes.
+        Its rows, or a failure; and its notes.
 
     Raises:
         BrokenPlugin: If the metric raises, or gives an impossible value.
@@ -48,7 +48,7 @@ def rows_of(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded
 def _find_fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
     """Return what is wrong with the rows of a unit; None if nothing is."""
     if not found:
-        return "neither rows nor a reason why there are none"
+        return "neither rows nor a failure"
     given: set[tuple[Any, ...]] = set()
     for row in found:
         if not isinstance(row, Row | Rows):

@@ -129,7 +129,7 @@ class Reader:
     def _read_answers(
         self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
     ) -> list[list[Answer] | Failure | None]:
-        """Return each item's answers to one need, or the reason why there are none; None if it has no samples."""
+        """Return each item's answers to one need, or a failure; None if it has no samples."""
         keys = [
             self._get_keys(served, item) if isinstance(s, tuple) else []
             for item, s in zip(items, samples, strict=True)

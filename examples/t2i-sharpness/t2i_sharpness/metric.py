@@ -5,14 +5,14 @@ from t2i_core.api import Derive, Metric, Need, Row
 
 
 def variance_of_laplacian(pixels, _):
-    """Return what is kept of one image: the variance of its luminance's Laplacian, mirrored at the edges."""
+    """Return the variance of the Laplacian of an image's luminance, mirrored at the edges."""
     y = np.pad(pixels @ np.array([0.299, 0.587, 0.114]), 1, "symmetric")
     laplacian = y[:-2, 1:-1] + y[2:, 1:-1] + y[1:-1, :-2] + y[1:-1, 2:] - 4 * y[1:-1, 1:-1]
     return {"variance": np.array([laplacian.var()])}
 
 
 class Sharpness(Metric):
-    """How sharp images are."""
+    """Gives the sharpness of each image."""
 
     needs = (Need("edges", "pixels", derive=Derive("variance", variance_of_laplacian)),)
 

@@ -1,4 +1,4 @@
-"""What t2i-sharpness offers: the metric `sharpness`."""
+"""The plugin of t2i-sharpness: the metric `sharpness`."""
 
 from t2i_core.api import About, Measure, MetricInfo, hookimpl
 

@@ -11,10 +11,10 @@ import pandas as pd
 from t2i_core.api.study import Analysis, Study
 
 from .battles import VERDICTS, Battles
-from .beside import compare_sources
 from .options import EloOptions
 from .ratings import Ratings, rate
 from .rows import battles_of
+from .source_comparison import compare_sources
 from .summary import top_one
 
 ALL = "all"

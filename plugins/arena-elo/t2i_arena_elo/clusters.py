@@ -65,7 +65,7 @@ def design_of(
         if annotators.count < FEW:
             notes = (*notes, f"{annotators.count} annotators: with fewer than {FEW} the intervals are rough")
     if min(each.count for each in kinds) < 2:  # one cluster says nothing about variation
-        notes = (*notes, f"one {words.split()[0].removesuffix('s')}: there are no intervals")
+        notes = (*notes, f"one {words.split()[0].removesuffix('s')}, so intervals cannot be computed")
     elif prompts.count < FEW:
         notes = (*notes, f"{prompts.count} {words.split()[0]}: with fewer than {FEW} the intervals are rough")
     terms = tuple(Term(each.codes, each.count) for each in kinds)

@@ -8,9 +8,9 @@ from scipy.stats import mannwhitneyu, wilcoxon
 from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import write_battles
 from t2i_arena_elo.battles import Battle, Battles
-from t2i_arena_elo.beside import change, confusion
 from t2i_arena_elo.options import EloOptions, RewardMetricOptions
 from t2i_arena_elo.reward_tests import analyses as reward_analyses
+from t2i_arena_elo.source_comparison import change, confusion
 from t2i_arena_elo.summary import ModelStanding, winner
 from t2i_core.api.errors import BadOption
 from t2i_core.api.metric_output import Measure

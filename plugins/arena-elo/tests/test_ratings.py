@@ -118,7 +118,7 @@ def test_one_prompt_gives_no_interval():
     battles = Battles.of([Battle("p", "a", "b", said) for said in ("left", "right", "left")])
     found = rate(battles)
     assert found.table[["low", "high", "sandwich_low"]].isna().all(axis=None)
-    assert "one prompt: there are no intervals" in found.notes
+    assert "one prompt, so intervals cannot be computed" in found.notes
 
 
 def test_prompts_that_all_say_the_same_give_intervals_of_no_width_which_is_said():

@@ -37,7 +37,7 @@ def analyse(study: Study, options: BiasOptions) -> Iterator[Analysis]:
     yield _spreads({of: list(_by_category(study, measure, together=True)) for of, measure in OF.items()}, table)
     yield _one_sided(table)
     if options.people is not None:
-        from .beside import compare_with_people
+        from .people_comparison import compare_with_people
 
         yield from compare_with_people(study, options, options.people)
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from t2i_bias.agreement import agreement, kappa, phi
-from t2i_bias.beside import compare_with_people
 from t2i_bias.groups import read_groups
 from t2i_bias.options import BiasOptions
 from t2i_bias.people import GRID, find_not_human, majorities, read_answers
+from t2i_bias.people_comparison import compare_with_people
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Study
 from t2i_core.results.images import find_images

@@ -58,7 +58,9 @@ def _captions(file: Path) -> list[CocoCaption]:
     data = _json(file)
     annotations = data.get("annotations") if isinstance(data, dict) else None
     if not isinstance(annotations, list):
-        raise BadPrompts(f"{file}: has no list 'annotations'; want COCO's captions (captions_val2014.json)")
+        raise BadPrompts(
+            f"{file}: has no list 'annotations'; name a file of COCO's captions (captions_val2014.json)"
+        )
     if annotations and isinstance(annotations[0], dict) and "caption" not in annotations[0]:
         raise BadPrompts(
             f"{file}: its annotations are no captions; want captions_*.json, not instances or keypoints"
@@ -88,7 +90,7 @@ def _of_split(captions: Iterable[CocoCaption], file: Path, split_file: Path, spl
     data = _json(split_file)
     listed = data.get("images") if isinstance(data, dict) else None
     if not isinstance(listed, list):
-        raise BadPrompts(f"{split_file}: has no list 'images'; want Karpathy's dataset_coco.json")
+        raise BadPrompts(f"{split_file}: has no list 'images'; name Karpathy's dataset_coco.json")
     images = set()
     for number, image in enumerate(listed):
         try:

@@ -39,7 +39,7 @@ def prompts(file: Path) -> Iterator[Prompt]:
                 continue
             number += 1
             if len(row) <= max(prompt, category) or not row[prompt].strip() or not row[category].strip():
-                raise BadPrompts(f"{file}, line {rows.line_num}: want a prompt and a category")
+                raise BadPrompts(f"{file}, line {rows.line_num}: must have a prompt and a category")
             yield Prompt(f"drawbench-{number:03}", row[prompt].strip(), facets={"category": row[category].strip()})
     except csv.Error as error:
         raise BadPrompts(f"{file}, line {rows.line_num}: not CSV ({error})") from error

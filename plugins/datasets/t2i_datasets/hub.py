@@ -57,10 +57,10 @@ def _loaded(setup: Setup[HubOptions], spec: str, offline: bool) -> Any:
 
     place, options = Path(setup.argument or "").expanduser(), setup.options
     if place.exists() and options.revision is not None:
-        raise BadPrompts(f"{spec}: is on this machine, where nothing has a revision")
+        raise BadPrompts(f"{spec}: local data have no revision; remove the option")
     if place.is_file():
         if (kind := _FORMATS.get(place.suffix.lower())) is None:
-            raise BadPrompts(f"{spec}: want a file that ends in {', '.join(_FORMATS)}")
+            raise BadPrompts(f"{spec}: the file must end in {', '.join(_FORMATS)}")
         more = {"sep": "\t"} if place.suffix.lower() == ".tsv" else {}
         return datasets.load_dataset(kind, data_files=str(place), streaming=True, **more)
     if any((place / name).is_file() for name in _SAVED):
@@ -68,7 +68,7 @@ def _loaded(setup: Setup[HubOptions], spec: str, offline: bool) -> Any:
     if place.is_dir():
         return datasets.load_dataset(str(place.absolute()), options.config, streaming=True)
     if place.suffix.lower() in _FORMATS and place.parent.is_dir():
-        raise BadPrompts(f"{spec}: there is no file {place}")
+        raise BadPrompts(f"{spec}: file {place} does not exist")
     if str(setup.argument).count("/") != 1:
         raise BadPrompts(f"{spec}: no such file or folder, and no data set of the hub either, which is ORG/NAME")
     return datasets.load_dataset(
@@ -120,11 +120,11 @@ def _want(spec: str, name: str, columns: list[str]) -> None:
 
 def _prompt(where: str, id: str, row: Mapping[str, Any], text: str, options: HubOptions) -> Prompt:
     if not isinstance(row[text], str) or not row[text].strip():
-        raise BadPrompts(f"{where}: {text}: want a text, not {str(row[text])[:60]!r}")
+        raise BadPrompts(f"{where}: {text}: must be a text (got {str(row[text])[:60]!r})")
     if options.id_column is not None:
         id = row[options.id_column]
         if not isinstance(id, str | int) or isinstance(id, bool) or not str(id).strip():
-            raise BadPrompts(f"{where}: {options.id_column}: want a text or a whole number as id, not {id!r}")
+            raise BadPrompts(f"{where}: {options.id_column}: must be a text or a whole number (got {id!r})")
     facets = {name: row[name] for name in options.facets if row[name] is not None}
     if (strange := find_invalid_facet(facets)) is not None:
         raise BadPrompts(f"{where}: {strange}: a facet is a text or a number")
@@ -151,7 +151,7 @@ def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
     offline = setup.offline or why is not None
     hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
     nothing = (
-        "" if here else f"there is no file or folder {setup.argument} here; "
+        "" if here else f"no file or folder {setup.argument} exists here; "
     )  # the user may have meant a folder
     try:
         yield offline

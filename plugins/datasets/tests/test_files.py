@@ -104,7 +104,7 @@ def test_karpathys_split(tmp_path):
         ([{"cocoid": 1, "split": "test"}, {"cocoid": 2}], r"images\[1\]: wants a text 'split' and a whole number"),
         ([{"split": "test"}], r"images\[0\]: wants a text 'split' and a whole number 'cocoid', as Karpathy's"),
         (["test"], r"images\[0\]: wants"),
-        (None, "has no list 'images'; want Karpathy's"),
+        (None, "has no list 'images'; name Karpathy's"),
     ):
         split.write_text(json.dumps({"images": images}))
         with pytest.raises(BadPrompts, match=said) as error:
@@ -181,8 +181,8 @@ def test_drawbench_numbers_its_prompts_and_keeps_categories(tmp_path):
     [
         ("Prompts,Kind\na,b\n", "line 1: no column 'Category' (columns: prompts, kind)"),
         ("Text,Category\na,b\n", "line 1: no column 'Prompts'"),
-        ("Prompts,Category\na\n", "line 2: want a prompt and a category"),
-        ("Prompts,Category\na,\n", "line 2: want a prompt and a category"),
+        ("Prompts,Category\na\n", "line 2: must have a prompt and a category"),
+        ("Prompts,Category\na,\n", "line 2: must have a prompt and a category"),
         ("Prompts,Category\n", "holds no prompts"),
         ("", "no column 'Prompts'"),
         ("[" + "a\x1b[31m, b, " * 500 + "\n", r"line 1: no column 'Prompts' (columns: [a\x1b[31m, b, a"),

@@ -94,11 +94,11 @@ def test_images_of_the_rows_are_not_read(tmp_path):
     ("options", "said"),
     [
         ({"column": "promt"}, "has no column 'promt'; it has prompt, key, style, size"),
-        ({"column": "size"}, "train, row 1: size: want a text, not '0'"),
+        ({"column": "size"}, "train, row 1: size: must be a text (got '0')"),
         ({"id_column": "no"}, "has no column 'no'"),
         ({"facets": ["no"]}, "has no column 'no'"),
         ({"limit": 11}, "11 rows are wanted, and 'train' has only 10"),
-        ({"revision": "main"}, "is on this machine, where nothing has a revision"),
+        ({"revision": "main"}, "local data have no revision; remove the option"),
     ],
 )
 def test_options_that_do_not_fit_are_told(tmp_path, options, said):
@@ -115,9 +115,9 @@ def test_options_that_do_not_fit_are_told(tmp_path, options, said):
         ("x.jsonl", '{"prompt": "a"}\n{"prompt": \n', "cannot be read by the library datasets"),
         ("x.parquet", "no parquet", "cannot be read by the library datasets"),
         ("x.csv", "style,size\na,1\n", "has no column prompt, text, caption: name one of style, size"),
-        ("x.jsonl", '{"prompt": "a"}\n{"prompt": null}\n', "train, row 2: prompt: want a text, not 'None'"),
-        ("x.jsonl", '{"prompt": ["a", "b"]}\n', "prompt: want a text, not"),
-        ("x.yaml", "prompt: a\n", "want a file that ends in .json, .jsonl, .csv"),
+        ("x.jsonl", '{"prompt": "a"}\n{"prompt": null}\n', "train, row 2: prompt: must be a text (got 'None')"),
+        ("x.jsonl", '{"prompt": ["a", "b"]}\n', "prompt: must be a text"),
+        ("x.yaml", "prompt: a\n", "the file must end in .json, .jsonl, .csv"),
     ],
 )
 def test_a_bad_file_is_told_in_one_line(tmp_path, name, content, said):
@@ -142,7 +142,7 @@ def test_a_file_that_is_not_there_is_told_as_one_and_asked_for_nowhere(tmp_path,
     monkeypatch.chdir(tmp_path)
     Path("d").mkdir()
     for offline in (True, False):
-        with pytest.raises(BadPrompts, match=r"hub:d/nope\.parquet: there is no file d/nope\.parquet"):
+        with pytest.raises(BadPrompts, match=r"hub:d/nope\.parquet: file d/nope\.parquet does not exist"):
             read("d/nope.parquet", offline=offline)
 
 
@@ -152,7 +152,7 @@ def test_what_the_hub_has_not_may_have_been_meant_as_a_file(monkeypatch):
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     with pytest.raises(
-        BadPrompts, match=r"^there is no file or folder no/such here; hub:no/such: cannot be had .*exist"
+        BadPrompts, match=r"^no file or folder no/such exists here; hub:no/such: cannot be had .*exist"
     ):
         read("no/such", offline=True)
 
@@ -163,9 +163,7 @@ def test_offline_a_data_set_of_the_hub_is_asked_for_nowhere(monkeypatch):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the network was asked"))
     with pytest.raises(BadPrompts) as caught:
         read("t2i-tests/no-such-data", offline=True)
-    assert str(caught.value).startswith(
-        "there is no file or folder t2i-tests/no-such-data here; hub:t2i-tests/no-"
-    )
+    assert str(caught.value).startswith("no file or folder t2i-tests/no-such-data exists here; hub:t2i-tests/no-")
     assert "is not on this machine and cannot be fetched" in str(caught.value)
     assert "`t2i prefetch hub:t2i-tests/no-such-data` with a network" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -179,7 +177,7 @@ def test_without_a_network_the_hub_is_asked_once(tmp_path, monkeypatch, caplog, 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
     monkeypatch.setattr("t2i_torch_support.hub_files._SECONDS_TO_REACH", 1)
-    said = "^there is no file or folder t2i-tests/no-such-data here; no network, and hub:t2i-tests/no-such-data is"
+    said = "^no file or folder t2i-tests/no-such-data exists here; no network, and hub:t2i-tests/no-such-data is"
     with pytest.raises(BadPrompts, match=said):
         list(what(Setup("t2i-tests/no-such-data", HubOptions())) or ())
     assert not caplog.records

@@ -13,7 +13,7 @@ import torch
 from .schedules import Steps
 
 
-def noises(seed: int, trial: int, count: int, shape: torch.Size) -> torch.Tensor:
+def draw_noise(seed: int, trial: int, count: int, shape: torch.Size) -> torch.Tensor:
     """Return the noise of a trial, (count, *shape).
 
     It is the same for every image, caption, batch and device. It is drawn step by step, so that a larger count
@@ -46,7 +46,7 @@ def forward(x0: torch.Tensor, steps: Steps, noise: torch.Tensor, kind: str) -> t
     return torch.stack(chain)
 
 
-def image_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
+def predict_image(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
     """Return the image that a denoiser's output predicts."""
     if prediction == "sample":
         return output
@@ -55,11 +55,11 @@ def image_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, predic
     return (x - (1 - signal).sqrt() * output) / signal.sqrt()
 
 
-def noise_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
+def predict_noise(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
     """Return the noise that a denoiser's output predicts."""
     if prediction == "epsilon":
         return output
-    return (x - signal.sqrt() * image_of(x, output, signal, prediction)) / (1 - signal).sqrt()
+    return (x - signal.sqrt() * predict_image(x, output, signal, prediction)) / (1 - signal).sqrt()
 
 
 def mean_before(x: torch.Tensor, image: torch.Tensor, steps: Steps, i: int) -> torch.Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 from t2i_core.api import Prompt
 from t2i_core.api.errors import BadModel
 
-from .sources import parts_of
+from .sources import list_parts
 
 PIPELINE = "StableDiffusionAttendAndExcitePipeline"
 """The pipeline class, which takes the indices of object tokens."""
@@ -33,7 +33,7 @@ def check_parts(name: object, index: Mapping[str, Any]) -> None:
         name: Name of the model, for the message.
         index: Index of the pipeline.
     """
-    parts = {part: str(index[part][1]) for part in parts_of(index)}
+    parts = {part: str(index[part][1]) for part in list_parts(index)}
     why = [f"has a {part} as well" for part in _OF_OTHERS if part in parts] + [
         f"has no {part} ({cls})" for part, cls in _PARTS.items() if not parts.get(part, "").startswith(cls)
     ]

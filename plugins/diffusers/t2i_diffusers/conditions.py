@@ -52,7 +52,7 @@ class Heard:
     @property
     def kin(self) -> Any:
         """A key that is equal for captions that fit into one batch."""
-        return _form(self.further)
+        return _make_shape_key(self.further)
 
 
 class _Turned(Exception):
@@ -63,7 +63,7 @@ class _Turned(Exception):
         self.arguments = arguments
 
 
-def hear(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int]) -> Heard:
+def capture_arguments(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int]) -> Heard:
     """Return the arguments that a pipeline passes to its denoiser for a caption.
 
     `size` is the width and height of the image in pixels.
@@ -73,10 +73,10 @@ def hear(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int
     """
     signature = inspect.signature(type(denoiser).forward)
 
-    def turned(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def capture(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         raise _Turned(signature.bind(module, *args, **kwargs).arguments)
 
-    handle = denoiser.register_forward_pre_hook(turned, with_kwargs=True)
+    handle = denoiser.register_forward_pre_hook(capture, with_kwargs=True)
     try:
         with torch.inference_mode():
             stage.pipe(**_call(stage, caption, size))
@@ -130,7 +130,7 @@ def _has_default(takes: Mapping[str, inspect.Parameter], name: str) -> bool:
     return name in takes and takes[name].default is not None
 
 
-def together(items: Sequence[Any]) -> Any:
+def join_arguments(items: Sequence[Any]) -> Any:
     """Return the arguments of several captions with equal keys as one batch.
 
     Arguments for one image have a first axis, or a list, of length 1. Other arguments are taken from the first
@@ -138,9 +138,9 @@ def together(items: Sequence[Any]) -> Any:
     """
     first = items[0]
     if isinstance(first, Mapping):
-        return {name: together([item[name] for item in items]) for name in first}
+        return {name: join_arguments([item[name] for item in items]) for name in first}
     if isinstance(first, tuple):
-        return tuple(together(list(parts)) for parts in zip(*items, strict=True))
+        return tuple(join_arguments(list(parts)) for parts in zip(*items, strict=True))
     if isinstance(first, list) and len(first) == 1:
         return [part for item in items for part in item]
     if isinstance(first, torch.Tensor) and first.ndim and len(first) == 1:
@@ -148,12 +148,12 @@ def together(items: Sequence[Any]) -> Any:
     return first
 
 
-def _form(item: Any) -> Any:
-    """Return what must be equal for `together`; items of a list may differ."""
+def _make_shape_key(item: Any) -> Any:
+    """Return what must be equal for `join_arguments`; items of a list may differ."""
     if isinstance(item, Mapping):
-        return tuple((name, _form(value)) for name, value in item.items())
+        return tuple((name, _make_shape_key(value)) for name, value in item.items())
     if isinstance(item, tuple):
-        return tuple(_form(part) for part in item)
+        return tuple(_make_shape_key(part) for part in item)
     if isinstance(item, torch.Tensor):
         return tuple(item.shape)
     return len(item) if isinstance(item, list) else str(item)

@@ -12,8 +12,8 @@ from t2i_core.api.errors import BadModel, NotHere
 from t2i_core.api.text import describe_error
 from t2i_torch_support import hub_files
 
-from .mirrors import mirror_of
-from .sources import INDEX, PICKLES, SAFE, CheckpointSource, pickles_refused
+from .mirrors import find_mirror
+from .sources import INDEX, PICKLES, SAFE, CheckpointSource, make_pickle_error
 
 _TIMEOUT = 20
 """Time limit in seconds for listing a repository."""
@@ -56,20 +56,20 @@ def folder_with(source: CheckpointSource, file: str, offline: bool) -> Path:
     with suppress(LocalEntryNotFoundError):
         return _folder(hf_hub_download(source.model, file, revision=revision, local_files_only=True), file)
     if offline or constants.HF_HUB_OFFLINE:
-        raise not_here(source)
+        raise make_missing_error(source)
     if why := hub_files.find_outage():
-        raise not_here(source, network=why)
+        raise make_missing_error(source, network=why)
     try:
         return _folder(hf_hub_download(source.model, file, revision=revision), file)
     except LocalEntryNotFoundError as error:
         if hub_files.server_answered(error):
             raise hub_files.make_hub_error(str(source), source.model, error) from error
-        raise not_here(source, network=describe_error(error)) from error  # the network failed
+        raise make_missing_error(source, network=describe_error(error)) from error  # the network failed
     except EntryNotFoundError as error:
         raise BadModel(f"{source}: the repository holds no pipeline of diffusers ({file} is missing)") from error
     except Exception as error:  # errors of the hub and of the network
         problem = hub_files.make_hub_error(str(source), source.model, error)
-        if isinstance(error, RepositoryNotFoundError) and (mirror := mirror_of(source.model)):
+        if isinstance(error, RepositoryNotFoundError) and (mirror := find_mirror(source.model)):
             problem = BadModel(f"{problem}; its mirror is {mirror}")
         raise problem from error
 
@@ -79,7 +79,9 @@ def _folder(found: str, file: str) -> Path:
     return Path(found).parents[file.count("/")]
 
 
-def not_here(source: CheckpointSource, missing: str | None = None, network: str | None = None) -> NotHere:
+def make_missing_error(
+    source: CheckpointSource, missing: str | None = None, network: str | None = None
+) -> NotHere:
     """Return the error for files that must be downloaded while a network is available.
 
     `missing` names the missing part; None if everything is missing. `network` is why the download failed; None if
@@ -88,7 +90,7 @@ def not_here(source: CheckpointSource, missing: str | None = None, network: str 
     return NotHere(str(source), source.spec, network, missing)
 
 
-def hub_pickles(source: CheckpointSource, commit: str) -> BadModel | None:
+def find_hub_pickles(source: CheckpointSource, commit: str) -> BadModel | None:
     """Return the error that lists a repository's pickles with their digests, if it has no safetensors."""
     from huggingface_hub import HfApi
 
@@ -100,4 +102,4 @@ def hub_pickles(source: CheckpointSource, commit: str) -> BadModel | None:
         for name, digest in digests.items()
         if name.endswith(PICKLES) and "/" in name and name.rpartition("/")[0] not in safe
     }
-    return pickles_refused(source, found) if found else None
+    return make_pickle_error(source, found) if found else None

@@ -18,7 +18,7 @@ _UNSCALED = frozenset({"Kandinsky3Pipeline"})
 """Classes that decode latents unscaled, regardless of the factor in the autoencoder's configuration."""
 
 
-def size_of(parts: Parts, stage: PipelineStage) -> tuple[int, int]:
+def find_size(parts: Parts, stage: PipelineStage) -> tuple[int, int]:
     """Return the width and height of a model's images under its options."""
     config = parts.denoiser.config
     side = getattr(parts.pipe, "default_sample_size", None) or getattr(config, "sample_size", None)
@@ -34,7 +34,7 @@ def size_of(parts: Parts, stage: PipelineStage) -> tuple[int, int]:
     return pixels("width", 1), pixels("height", 0)
 
 
-def fitted(image: Image.Image, size: tuple[int, int], fit: str) -> NDArray[np.uint8]:
+def fit_image(image: Image.Image, size: tuple[int, int], fit: str) -> NDArray[np.uint8]:
     """Return an image at the model's size, uint8 (height, width, 3).
 
     `fit` is `crop`, which keeps the aspect ratio and cuts two sides, or `stretch`, which keeps all content.
@@ -56,11 +56,11 @@ def encode(parts: Parts, pixels: NDArray[np.uint8], device: torch.device) -> tor
     if parts.autoencoder is None:
         return x[0].double()
     with torch.inference_mode():
-        z = _encoded(parts.autoencoder, x, device)
-        return _laid_out(parts.pipe, _scaled(parts.pipe, parts.autoencoder, z)).detach().cpu().double()
+        z = _encode(parts.autoencoder, x, device)
+        return _lay_out(parts.pipe, _scale(parts.pipe, parts.autoencoder, z)).detach().cpu().double()
 
 
-def _encoded(autoencoder: Any, x: torch.Tensor, device: torch.device) -> torch.Tensor:
+def _encode(autoencoder: Any, x: torch.Tensor, device: torch.device) -> torch.Tensor:
     usual = autoencoder.dtype
     upcast = bool(getattr(autoencoder.config, "force_upcast", False)) and usual == torch.float16
     if upcast:  # SDXL's autoencoder overflows in half precision
@@ -80,7 +80,7 @@ def _encoded(autoencoder: Any, x: torch.Tensor, device: torch.device) -> torch.T
     return (z[:, :, 0] if video else z).float()
 
 
-def _scaled(pipe: Any, autoencoder: Any, z: torch.Tensor) -> torch.Tensor:
+def _scale(pipe: Any, autoencoder: Any, z: torch.Tensor) -> torch.Tensor:
     config = autoencoder.config
     factor = 1.0 if type(pipe).__name__ in _UNSCALED else getattr(config, "scaling_factor", None) or 1.0
     mean, std = getattr(config, "latents_mean", None), getattr(config, "latents_std", None)
@@ -90,7 +90,7 @@ def _scaled(pipe: Any, autoencoder: Any, z: torch.Tensor) -> torch.Tensor:
     return (z - (getattr(config, "shift_factor", None) or 0.0)) * factor
 
 
-def _laid_out(pipe: Any, z: torch.Tensor) -> torch.Tensor:
+def _lay_out(pipe: Any, z: torch.Tensor) -> torch.Tensor:
     """Return one image's latents in the layout of its denoiser, without the batch axis."""
     name = type(pipe).__name__
     if name.startswith("Flux2"):

@@ -16,9 +16,9 @@ from typing import Any
 from t2i_core.api import Failure, LikelihoodTerms, Query, Setup
 from t2i_core.api.errors import BadModel
 
-from .asking import LikelihoodParams, asked, check_terms
-from .denoising import Denoiser
-from .latents import encode, fitted
+from .denoiser import Denoiser
+from .latents import encode, fit_image
+from .likelihood_params import LikelihoodParams, check_terms, read_params
 from .loading import LoadedPipeline
 from .options import DiffusersOptions
 from .terms import NotNumbers, Terms, chain, errors
@@ -43,7 +43,7 @@ class Likelihood:
             BadOption: A param is unknown or not possible with this model.
         """
         for query in queries:
-            want = asked(query.params)
+            want = read_params(query.params)
             if len(query.images) != 1 or not query.texts:
                 yield query, Failure("a likelihood query needs one image and at least one caption")
                 continue
@@ -84,7 +84,7 @@ class Likelihood:
     def _terms(self, query: Query, want: LikelihoodParams) -> Terms:
         schedule = self._denoiser.schedule
         check_terms(want, schedule.is_flow, schedule.length)
-        pixels = fitted(query.images[0].pil(), self._denoiser.size, want.fit)
+        pixels = fit_image(query.images[0].pil(), self._denoiser.size, want.fit)
         x0 = encode(self._denoiser.parts, pixels, self._loaded.device)
         expected = self._denoiser.shape(query.texts[0])
         if x0.shape != expected:

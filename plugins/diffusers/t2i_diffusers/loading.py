@@ -23,15 +23,15 @@ from t2i_torch_support.device import select_device
 
 from .calls import call_arguments
 from .devices import place
-from .hub import commit_of, hub_pickles, not_here
-from .lacking import whole_weights
+from .hub import commit_of, find_hub_pickles, make_missing_error
 from .mirrors import check_pinned, used_files
 from .noise import MAIN
 from .options import DiffusersOptions, precision
-from .planning import init_arguments, planned
-from .schedulers import replacement
+from .planning import init_arguments, make_plan
+from .schedulers import find_scheduler
 from .sizes import check_size
-from .sources import CheckpointSource, check_pickles, left_out, parts_of, read_index
+from .sources import CheckpointSource, check_pickles, find_skipped_parts, list_parts, read_index
+from .weight_checks import whole_weights
 from .wholeness import problems
 
 
@@ -101,7 +101,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     options = setup.options
     device = select_device(setup.device)
     dtype = precision(device.type) if options.dtype == "auto" else options.dtype
-    plan = planned(setup, pipeline_class)
+    plan = make_plan(setup, pipeline_class)
     stages = tuple(
         PipelineStage(
             name or MAIN,
@@ -114,7 +114,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
         for name in ("prior", "", "upscaler", "upscaler2")
         if name in plan
         for source, cls, call in [plan[name]]
-        for folder in [_folder_of(source, cls, options, setup.offline)]
+        for folder in [_find_folder(source, cls, options, setup.offline)]
     )
     for stage in stages:
         check_size(stage.model, "" if stage.name == MAIN else f"{stage.name}.", stage.pipe, stage.call)
@@ -123,11 +123,11 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
 
 def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
     """Download the files that `load` needs. Raises the errors of `load`."""
-    for source, cls, _ in planned(setup, pipeline_class).values():
-        _folder_of(source, cls, setup.options, offline=False)
+    for source, cls, _ in make_plan(setup, pipeline_class).values():
+        _find_folder(source, cls, setup.options, offline=False)
 
 
-def _folder_of(source: CheckpointSource, cls: type, options: DiffusersOptions, offline: bool) -> Path:
+def _find_folder(source: CheckpointSource, cls: type, options: DiffusersOptions, offline: bool) -> Path:
     """Return the folder of a source's files; download missing files."""
     if (folder := source.folder) is not None:
         return folder
@@ -143,23 +143,23 @@ def _folder_of(source: CheckpointSource, cls: type, options: DiffusersOptions, o
                 use_safetensors=None if options.pickles else True,
                 local_files_only=local,
                 trust_remote_code=options.remote_code,
-                **_left_out(source, cls, options),
+                **_find_skipped_parts(source, cls, options),
             )
         )
     except Exception as error:  # errors of the hub, the network or the library
         if local:
-            raise not_here(source, describe_error(error), why) from error
-        if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
+            raise make_missing_error(source, describe_error(error), why) from error
+        if "safetensors" in str(error) and not options.pickles and (refused := find_hub_pickles(source, commit)):
             raise refused from error
         raise hub_files.make_hub_error(str(source), source.model, error) from error
     check_pinned(source, commit, fetched)
     return fetched
 
 
-def _left_out(source: CheckpointSource, cls: type, options: DiffusersOptions) -> dict[str, None]:
+def _find_skipped_parts(source: CheckpointSource, cls: type, options: DiffusersOptions) -> dict[str, None]:
     """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
     takes = init_arguments(cls)
-    return {name: None for name in left_out(source, cls.__name__, options) if name in takes}
+    return {name: None for name in find_skipped_parts(source, cls.__name__, options) if name in takes}
 
 
 def _pipeline(
@@ -172,12 +172,12 @@ def _pipeline(
     """Load one pipeline from its files into main memory."""
     options = setup.options
     index = read_index(folder)
-    parts = parts_of(index)
-    without: dict[str, Any] = {**_left_out(source, cls, options)}
+    parts = list_parts(index)
+    without: dict[str, Any] = {**_find_skipped_parts(source, cls, options)}
     check_pickles(source, folder, [p for p in parts if p not in without], options.pickles)
     if problem := next(problems(source, folder, without, options), None):
         told = setup.offline and source.folder is None
-        raise not_here(source, problem) if told else BadModel(f"{source}: {problem}")
+        raise make_missing_error(source, problem) if told else BadModel(f"{source}: {problem}")
     try:
         with _no_progress_bars(), whole_weights(source):
             pipe = cls.from_pretrained(
@@ -196,18 +196,18 @@ def _pipeline(
         raise
     except Exception as error:
         if setup.offline and source.folder is None and isinstance(error, OSError):
-            raise not_here(source, describe_error(error)) from error
+            raise make_missing_error(source, describe_error(error)) from error
         raise BadModel(
-            f"{source}: does not load as {cls.__name__}: {_unfit(error) or describe_error(error)}"
+            f"{source}: does not load as {cls.__name__}: {_explain_mismatch(error) or describe_error(error)}"
         ) from error
     pipe.set_progress_bar_config(disable=True)
     own = options.stages[source.option] if source.option else options
-    if scheduler := replacement(own, index):
+    if scheduler := find_scheduler(own, index):
         pipe.scheduler = scheduler.from_config(pipe.scheduler.config, **own.scheduler_options)
     return pipe
 
 
-def _unfit(error: BaseException) -> str | None:
+def _explain_mismatch(error: BaseException) -> str | None:
     """Return the message for weights that do not fit the config, without the library's advice to ignore that."""
     shape = r"torch\.Size\((\[.*?\])\)"
     if found := re.search(rf"because (\S+) expected shape {shape}, but got {shape}", str(error)):

@@ -9,10 +9,10 @@ from t2i_core.api.errors import BadModel
 from t2i_core.files.digest import digest_file
 
 from .presets import KNOWN
-from .sources import CheckpointSource, files_of
+from .sources import CheckpointSource, list_files
 
 
-def mirror_of(repository: str) -> str | None:
+def find_mirror(repository: str) -> str | None:
     """Return the mirror that presets use in place of a withdrawn repository, or None."""
     return next((known.repository for known in KNOWN if known.original == repository), None)
 
@@ -45,4 +45,4 @@ def used_files(source: CheckpointSource, folder: Path) -> Mapping[str, str]:
     """Return the SHA-256 of each file of a mirror, for the manifest; an empty mapping for other repositories."""
     if not any(known.original and known.repository == source.model for known in KNOWN):
         return {}
-    return {file.relative_to(folder).as_posix(): digest_file(file) for file in files_of(folder)}
+    return {file.relative_to(folder).as_posix(): digest_file(file) for file in list_files(folder)}

@@ -58,7 +58,7 @@ def karlo_noise(pipe: Any, seeds: Sequence[int]) -> dict[str, torch.Tensor]:
 
 
 @contextmanager
-def own_chance(seed: int, device: torch.device) -> Iterator[UnseededDraws]:
+def watch_global_draws(seed: int, device: torch.device) -> Iterator[UnseededDraws]:
     """Seed the global generators, detect whether they are used, and restore them afterwards.
 
     Numbers drawn without a generator would depend on the batch. A pipeline that does so must draw one image at a
@@ -70,7 +70,7 @@ def own_chance(seed: int, device: torch.device) -> Iterator[UnseededDraws]:
         torch.manual_seed(seed)
         draws = UnseededDraws(device)
         yield draws
-        draws.look()
+        draws.check()
 
 
 class UnseededDraws:
@@ -81,7 +81,7 @@ class UnseededDraws:
         self._before = self._state()
         self.happened = False
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Compare the generators with their state at the beginning."""
         self.happened = any(not torch.equal(a, b) for a, b in zip(self._before, self._state(), strict=True))
 

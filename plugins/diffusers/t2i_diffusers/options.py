@@ -42,7 +42,7 @@ class CallOptions(Options):
     )
 
     @model_validator(mode="after")
-    def _own_affairs(self) -> CallOptions:
+    def _check_own(self) -> CallOptions:
         taken = sorted(RESERVED & self.call.keys())
         if taken:
             raise ValueError(f"call: {', '.join(taken)} cannot be set, because t2i sets it")

@@ -7,7 +7,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadModel
 
-from .askable import DENOISERS, why_not
+from .likelihood_support import DENOISERS, explain_no_likelihood
 from .loading import LoadedPipeline
 
 
@@ -32,7 +32,7 @@ def parts(loaded: LoadedPipeline) -> Parts:
     """Return the parts of the main stage. Raises BadModel if the model has no likelihood."""
     pipe = loaded.main.pipe
     there = [name for name, part in pipe.components.items() if part is not None]
-    if why := why_not(type(pipe).__name__, there, [stage.name for stage in loaded.stages]):
+    if why := explain_no_likelihood(type(pipe).__name__, there, [stage.name for stage in loaded.stages]):
         raise BadModel(f"{loaded.main.model}: {why}")
 
     def first(*names: str) -> Any:

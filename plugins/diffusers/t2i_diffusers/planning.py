@@ -17,11 +17,11 @@ from .calls import Plan, call_of, check_chain
 from .hub import index_folder
 from .options import CallOptions, DiffusersOptions
 from .preset_classes import class_in_presets
-from .schedulers import replacement
+from .schedulers import find_scheduler
 from .sources import CheckpointSource, check_place, read_index, sources
 
 
-def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
+def make_plan(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
     """Return the classes and call arguments from the pipelines' indexes alone.
 
     `pipeline_class` is the name of a class that replaces the checkpoint's own.
@@ -37,8 +37,8 @@ def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -
         index = read_index(index_folder(source, setup.offline))
         if pipeline_class == ATTEND_EXCITE and not source.option:
             check_parts(source, index)
-        cls = _class_of(source, pipeline_class if pipeline_class and not source.option else index["_class_name"])
-        replacement(own[source.option], index, f"{source.option}." if source.option else "")
+        cls = _find_class(source, pipeline_class if pipeline_class and not source.option else index["_class_name"])
+        find_scheduler(own[source.option], index, f"{source.option}." if source.option else "")
         plan[source.option] = source, cls, call_of(cls, own[source.option], source)
     check_chain(plan)
     return plan
@@ -54,11 +54,11 @@ def check_absent(setup: Setup[DiffusersOptions], pipeline_class: str | None = No
         name = class_in_presets(source.model, source.option, pipeline_class)
         if source.folder is not None or name is None:
             continue
-        cls, options = _class_of(source, name), own[source.option]
+        cls, options = _find_class(source, name), own[source.option]
         has_one = "scheduler" in init_arguments(cls)
         if options.scheduler or not has_one:  # the checkpoint's own scheduler is not known
             index = {"_class_name": name, "scheduler": [None, options.scheduler if has_one else None]}
-            replacement(options, index, f"{source.option}." if source.option else "")
+            find_scheduler(options, index, f"{source.option}." if source.option else "")
         call_of(cls, options, source)
 
 
@@ -67,17 +67,17 @@ def init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(cls.__init__).parameters
 
 
-def _class_of(source: CheckpointSource, name: str) -> type[DiffusionPipeline]:
+def _find_class(source: CheckpointSource, name: str) -> type[DiffusionPipeline]:
     cls = getattr(diffusers, name, None)
     if not (isinstance(cls, type) and issubclass(cls, DiffusionPipeline)):
         known = [n for n in dir(diffusers) if n.endswith("Pipeline")]
         near = did_you_mean(name, known)
         raise BadModel(f"{source}: diffusers {diffusers.__version__} has no pipeline {name}{near}")
-    _known_by_its_old_place(cls)
+    _alias_moved_packages(cls)
     return cls
 
 
-def _known_by_its_old_place(cls: type) -> None:
+def _alias_moved_packages(cls: type) -> None:
     """Make packages importable by the old names in published indexes; diffusers moves deprecated packages."""
     package, _, name = cls.__module__.rpartition(".")[0].rpartition(".")
     if package == "diffusers.pipelines.deprecated" and not hasattr(diffusers.pipelines, name):

@@ -16,30 +16,30 @@ from .presets import KNOWN
 if TYPE_CHECKING:
     from t2i_core.api.judge import Capability
 
-    from .generating import Diffusers
+    from .generator import Diffusers
 
 _DRAWING = (
-    "attend_excite.py", "calls.py", "devices.py", "generating.py", "hub.py", "loading.py", "noise.py",
+    "attend_excite.py", "calls.py", "devices.py", "generator.py", "hub.py", "loading.py", "noise.py",
     "options.py", "planning.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
 )  # fmt: skip
 """Modules that an image depends on. The others only reject, count or report."""
 
 _ASKED = (
-    "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",
-    "likelihood.py", "parts.py", "schedules.py", "terms.py",
+    "arithmetic.py", "conditions.py", "denoiser.py", "elimination.py", "latents.py", "likelihood.py",
+    "likelihood_params.py", "likelihood_support.py", "parts.py", "schedules.py", "terms.py",
 )  # fmt: skip
 """Modules that a likelihood depends on, but no image."""
 
 
 def _create(setup: Setup[DiffusersOptions]) -> Diffusers:
-    from .generating import Diffusers
+    from .generator import Diffusers
 
     return Diffusers(setup)
 
 
 def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
     from .attend_excite import PIPELINE
-    from .generating import Diffusers
+    from .generator import Diffusers
 
     return Diffusers(setup, PIPELINE)
 
@@ -68,9 +68,9 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
             classes[""] = PIPELINE
         check_folder(source, setup.options)
     if not fit_by_presets(classes, setup.options):
-        from .planning import planned  # imports diffusers, which alone knows these names
+        from .planning import make_plan  # imports diffusers, which alone knows these names
 
-        planned(setup, pipeline_class)
+        make_plan(setup, pipeline_class)
 
 
 def _check_attend_excite(setup: Setup[DiffusersOptions]) -> None:
@@ -82,7 +82,7 @@ def _check_attend_excite(setup: Setup[DiffusersOptions]) -> None:
 def _check_judge(
     setup: Setup[DiffusersOptions], capability: Capability, params: Sequence[Mapping[str, Any]]
 ) -> None:
-    from .askable import check_askable
+    from .likelihood_support import check_askable
 
     check_askable(setup, params)
 
@@ -154,11 +154,11 @@ def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
 
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
     from .hub import commit_of
-    from .sources import files_of, sources
+    from .sources import list_files, sources
 
     for source in sources(argument, options):
         if source.folder is not None:
-            yield from files_of(source.folder)
+            yield from list_files(source.folder)
         else:
             yield f"{source.model}@{commit_of(source, offline=False)}"
 

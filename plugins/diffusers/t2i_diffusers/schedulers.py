@@ -15,7 +15,7 @@ _SCALES = "scale_model_input"
 """Method that pipelines of diffusion models call and flow-matching schedulers lack."""
 
 
-def replacement(options: CallOptions, index: Mapping[str, Any], where: str = "") -> Any:
+def find_scheduler(options: CallOptions, index: Mapping[str, Any], where: str = "") -> Any:
     """Return the class of the scheduler that options set, or None if they set none.
 
     Args:

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from t2i_core.api.errors import BadModel
 
-from .askable import is_flow, without_betas
-from .asking import check_steps
+from .likelihood_params import check_steps
+from .likelihood_support import is_flow, make_no_betas_error
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Schedule:
         return self.betas is None
 
 
-def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
+def make_schedule(scheduler: Any, pipeline: str, model: str) -> Schedule:
     """Return the schedule of a diffusers scheduler, with betas converted from float32 to float64.
 
     `pipeline` is the class of the scheduler's pipeline.
@@ -49,7 +49,7 @@ def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
         return Schedule("flow", None, length)
     betas = getattr(scheduler, "betas", None)
     if betas is None:
-        raise without_betas(name, model)
+        raise make_no_betas_error(name, model)
     if prediction not in ("epsilon", "v_prediction", "sample"):
         raise BadModel(f"{model}: likelihoods of models that predict {prediction!r} are not supported")
     schedule = Schedule(prediction, betas.detach().cpu().double(), length)
@@ -85,7 +85,7 @@ class Steps:
         return variance
 
 
-def respaced(betas: torch.Tensor, steps: int) -> Steps:
+def respace(betas: torch.Tensor, steps: int) -> Steps:
     """Return evenly spaced steps of a schedule, from its first to its last, with recomputed betas.
 
     Raises:

@@ -107,7 +107,7 @@ def read_object(file: Path) -> dict[str, Any]:
     return found
 
 
-def parts_of(index: Mapping[str, Any]) -> list[str]:
+def list_parts(index: Mapping[str, Any]) -> list[str]:
     """Return the names of a pipeline's parts, each with its own folder; leave out missing optional parts."""
     return [
         name
@@ -116,15 +116,15 @@ def parts_of(index: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def left_out(source: CheckpointSource, pipeline: str, options: DiffusersOptions) -> list[str]:
+def find_skipped_parts(source: CheckpointSource, pipeline: str, options: DiffusersOptions) -> list[str]:
     """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
     shared = source.option.startswith("upscaler") and pipeline.startswith(_FAMILY)
     return [*([] if options.safety else ["safety_checker"]), *(["text_encoder"] if shared else [])]
 
 
-def files_of(folder: Path) -> list[Path]:
+def list_files(folder: Path) -> list[Path]:
     """Return the files of a pipeline's folder that its images depend on, in a stable order."""
-    folders = [folder, *(folder / name for name in parts_of(read_index(folder)))]
+    folders = [folder, *(folder / name for name in list_parts(read_index(folder)))]
     return sorted(
         file
         for place in folders
@@ -151,7 +151,7 @@ def check_pickles(source: CheckpointSource, folder: Path, parts: Iterable[str], 
             if not unread and (digest := digest_file(file)) not in pinned:
                 unknown[file.relative_to(folder).as_posix()] = digest
     if unknown:
-        raise pickles_refused(source, unknown, pinned)
+        raise make_pickle_error(source, unknown, pinned)
 
 
 def _as_safetensors(name: str) -> str | None:
@@ -161,7 +161,7 @@ def _as_safetensors(name: str) -> str | None:
     return re.sub("^pytorch_model", "model", name.rpartition(".")[0]) + SAFE
 
 
-def pickles_refused(source: CheckpointSource, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
+def make_pickle_error(source: CheckpointSource, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
     """Return the error for pickles that are not pinned, with the option that pins them."""
     listed = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
     return BadModel(

@@ -51,7 +51,7 @@ def draw(
         arguments = {
             **_text(stage, prompts, given, loaded.device),
             **_noise(stage, seeds),
-            **_handed_over(stage, output),
+            **_pass_on(stage, output),
             **{name: _per_image(name, value, len(prompts)) for name, value in _call(stage).items()},
             **((further or {}) if stage.name == "main" else {}),
             "output_type": "np" if last else "pt",
@@ -100,7 +100,7 @@ def _noise(stage: PipelineStage, seeds: Sequence[int]) -> dict[str, Any]:
     return own
 
 
-def _handed_over(stage: PipelineStage, output: Any) -> dict[str, Any]:
+def _pass_on(stage: PipelineStage, output: Any) -> dict[str, Any]:
     """Return the output of the previous stage: embeddings under this stage's names, or images."""
     if output is None:
         return {}

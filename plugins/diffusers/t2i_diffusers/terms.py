@@ -16,11 +16,19 @@ import torch
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
 
-from .arithmetic import forward, image_of, learned_variance, log_normal, mean_before, noise_of, noises
-from .asking import LikelihoodParams
-from .denoising import Asking, Denoiser
-from .giving_up import looks, order, stay
-from .schedules import Steps, midpoints, respaced
+from .arithmetic import (
+    draw_noise,
+    forward,
+    learned_variance,
+    log_normal,
+    mean_before,
+    predict_image,
+    predict_noise,
+)
+from .denoiser import Asking, Denoiser
+from .elimination import find_survivors, list_looks, order
+from .likelihood_params import LikelihoodParams
+from .schedules import Steps, midpoints, respace
 
 Terms = dict[str, NDArray[np.float64]]
 
@@ -68,18 +76,18 @@ def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: 
         x = signal[i].sqrt() * x0 + (1 - signal[i]).sqrt() * noise
 
         def term(output: torch.Tensor) -> float:
-            prediction, _ = halves(output, x)
-            return _mean_square(noise - noise_of(x, prediction, signal[i], schedule.prediction))
+            prediction, _ = split_output(output, x)
+            return _mean_square(noise - predict_noise(x, prediction, signal[i], schedule.prediction))
 
         return TermQuestion(x, float(times[i]), term)
 
     ask = of_flow if schedule.is_flow else of_noise
 
     def trial(n: int) -> Trial:
-        noise = noises(want.seed, n, want.steps, x0.shape)
+        noise = draw_noise(want.seed, n, want.steps, x0.shape)
         return lambda i: ask(i, noise[i])
 
-    found = {"error": _collected(denoiser, captions, want, trial, sign=-1)}
+    found = {"error": _evaluate(denoiser, captions, want, trial, sign=-1)}
     if schedule.is_flow:
         weight = x0.numel() * (1 - share) / share
         found["weight"] = np.broadcast_to(weight.numpy()[None, :, None], found["error"].shape).copy()
@@ -96,14 +104,14 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: L
         and `log_q` of q(x_t | x_{t-1}), equal for all captions, if each step has its own noise.
     """
     assert denoiser.schedule.betas is not None
-    steps = respaced(denoiser.schedule.betas, want.steps)
+    steps = respace(denoiser.schedule.betas, want.steps)
     shape = (want.trials, want.steps, len(captions))
     found: Terms = {"log_prior": np.full((want.trials, len(captions)), np.nan)}
     if want.noise == "step":
         found["log_q"] = np.full(shape, np.nan)
 
     def drawn(n: int) -> torch.Tensor:
-        xs = forward(x0, steps, noises(want.seed, n, want.steps, x0.shape), want.noise)
+        xs = forward(x0, steps, draw_noise(want.seed, n, want.steps, x0.shape), want.noise)
         zero, one = torch.zeros_like(x0), torch.ones((), dtype=torch.float64)
         found["log_prior"][n] = log_normal(xs[-1], zero, one)
         if "log_q" in found:
@@ -112,8 +120,8 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: L
         return xs
 
     def step(i: int, x: torch.Tensor, output: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        prediction, learned = halves(output, x)
-        image = image_of(x, prediction, steps.signal[i], denoiser.schedule.prediction)
+        prediction, learned = split_output(output, x)
+        image = predict_image(x, prediction, steps.signal[i], denoiser.schedule.prediction)
         return mean_before(x, image, steps, i), _variance(want.variance, learned, steps, i)
 
     def trial(n: int) -> Trial:
@@ -126,7 +134,7 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: L
         return question
 
     if want.chain == "forward":
-        log_p = _collected(denoiser, captions, want, trial, sign=1)
+        log_p = _evaluate(denoiser, captions, want, trial, sign=1)
     else:
         log_p = np.full(shape, np.nan)
         at_once = max(1, denoiser.batches.size // len(captions))
@@ -160,7 +168,7 @@ def _run_freely(
             now[n, k] = mean
 
 
-def halves(output: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+def split_output(output: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Split a denoiser's output into the prediction and the learned variance, if there is one."""
     if output.shape == x.shape:
         return output, None
@@ -178,21 +186,21 @@ def _variance(kind: str, learned: torch.Tensor | None, steps: Steps, i: int) -> 
     return steps.beta[i] if kind == "beta" else steps.posterior[i]
 
 
-def _collected(
+def _evaluate(
     denoiser: Denoiser, captions: Sequence[str], want: LikelihoodParams, trial: Callable[[int], Trial], sign: int
 ) -> NDArray[np.float64]:
     """Evaluate terms until all captions are decided; `sign` is 1 if higher terms are better, otherwise -1."""
     terms = np.full((want.trials * want.steps, len(captions)), np.nan)
     left = list(range(len(captions)))
     places, done = order(want), 0
-    for look, until in enumerate(looks(want)):
+    for look, until in enumerate(list_looks(want)):
         fresh = sorted(places[done:until])
         for (place, caption, term), output in denoiser.ask(_questions(fresh, left, captions, want.steps, trial)):
             terms[place, caption] = _number(term(output))
         done = until
         if not want.gives_up or done == len(places):
             break
-        kept = stay(sign * terms[places[:done]][:, left], want, look)
+        kept = find_survivors(sign * terms[places[:done]][:, left], want, look)
         left = [left[i] for i in kept]
         if len(left) == 1:
             break

@@ -23,8 +23,8 @@ class Tokenizers:
         for name, tokenizer in (pair for pipe in pipes for pair in _tokenizers(pipe)):
             if "t2i_cut" not in vars(tokenizer):
                 tokenizer.t2i_cut = []
-                tokenizer.__class__ = _listening(type(tokenizer))
-            self._cuts[_free(name, self._cuts)] = tokenizer.t2i_cut
+                tokenizer.__class__ = _make_listening(type(tokenizer))
+            self._cuts[_make_unique_name(name, self._cuts)] = tokenizer.t2i_cut
 
     @contextmanager
     def listen(self) -> Iterator[None]:
@@ -33,7 +33,7 @@ class Tokenizers:
             cut.clear()
         yield
 
-    def lost(self, prompts: Sequence[str], others: Sequence[str] = ()) -> list[dict[str, int]]:
+    def count_lost(self, prompts: Sequence[str], others: Sequence[str] = ()) -> list[dict[str, int]]:
         """Return, for each prompt of the batch, the number of lost tokens by tokenizer, if there are any.
 
         `others` are further texts (negative prompts), whose truncation does not count.
@@ -61,17 +61,17 @@ def _sort(prompts: Sequence[str], others: Sequence[str]) -> Callable[[str], bool
     Pipelines clean texts and add words, so only letters and digits are compared. A text that contains no known
     text counts as a prompt's.
     """
-    of_prompts = {_bare(text) for text in prompts}
-    known = sorted((of_prompts | {_bare(text) for text in others}) - {""}, key=len, reverse=True)
+    of_prompts = {_strip(text) for text in prompts}
+    known = sorted((of_prompts | {_strip(text) for text in others}) - {""}, key=len, reverse=True)
 
     def from_prompt(text: str) -> bool:
-        bare = _bare(text)
+        bare = _strip(text)
         return next((k for k in known if k in bare), None) in {None, *of_prompts}
 
     return from_prompt
 
 
-def _bare(text: str) -> str:
+def _strip(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
@@ -95,14 +95,14 @@ def _tokenizers(pipe: Any) -> Iterator[tuple[str, Any]]:
             yield name, getattr(part, "tokenizer", part)
 
 
-def _free(name: str, taken: Mapping[str, Any]) -> str:
+def _make_unique_name(name: str, taken: Mapping[str, Any]) -> str:
     """Return a unique name; a tokenizer whose name another stage uses gets a number."""
     names = [name, *(f"{name}_of_stage_{i}" for i in range(2, 5))]
     return next(n for n in names if n not in taken)
 
 
 @cache
-def _listening(cls: type) -> type:
+def _make_listening(cls: type) -> type:
     """Return a subclass of a tokenizer's class that records what truncation cuts off."""
 
     def call(self: Any, text: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,16 @@ from t2i_core.api.errors import BadModel
 from t2i_torch_support.weights import find_damage
 
 from .options import DiffusersOptions
-from .sources import INDEX, PICKLES, SAFE, CheckpointSource, check_pickles, left_out, parts_of, read_index
+from .sources import (
+    INDEX,
+    PICKLES,
+    SAFE,
+    CheckpointSource,
+    check_pickles,
+    find_skipped_parts,
+    list_parts,
+    read_index,
+)
 
 _NAMES = ("diffusion_pytorch_model", "model")
 """Names of weights files in diffusers and in transformers."""
@@ -30,8 +39,8 @@ def check_folder(source: CheckpointSource, options: DiffusersOptions) -> None:
     if (folder := source.folder) is None:
         return
     index = read_index(folder)
-    names = left_out(source, index["_class_name"], options)
-    check_pickles(source, folder, [part for part in parts_of(index) if part not in names], options.pickles)
+    names = find_skipped_parts(source, index["_class_name"], options)
+    check_pickles(source, folder, [part for part in list_parts(index) if part not in names], options.pickles)
     if problem := next(problems(source, folder, names, options), None):
         raise BadModel(f"{source}: {problem}")
 
@@ -41,29 +50,29 @@ def problems(
 ) -> Iterator[str]:
     """Yield the problems of a pipeline's files, each with its part and file."""
     index = read_index(folder)
-    if source.variant and not any(_has_variant(folder / p, source.variant) for p in parts_of(index)):
+    if source.variant and not any(_has_variant(folder / p, source.variant) for p in list_parts(index)):
         yield f"has no weights of the variant {source.variant!r} (option variant)"
-    for part in parts_of(index):
+    for part in list_parts(index):
         cls = str(index[part][1])
         if part in left_out:
             continue
         if not (folder / part).is_dir():
-            yield f"its {part} ({cls}) is missing: {INDEX} names it, but there is no folder {folder / part}"
+            yield f"its {part} ({cls}) is missing: {INDEX} names it, but the folder {folder / part} does not exist"
         elif "Tokenizer" in cls:
             if not _vocabulary(folder / part):
-                yield f"its {part} has no files: there is no vocabulary in {folder / part}"
-            yield from (f"its {part} is damaged: {why}" for why in _unread(folder / part))
+                yield f"its {part} has no files: {folder / part} has no vocabulary"
+            yield from (f"its {part} is damaged: {why}" for why in _check_tokenizer_files(folder / part))
         elif not any((folder / part).iterdir()):
             yield f"its {part} ({cls}) has no files: {folder / part} is empty"
         elif not any(name in cls for name in _WITHOUT_WEIGHTS) and not options.remote_code:
-            yield from _of_model(folder / part, source.variant, options)
+            yield from _check_model(folder / part, source.variant, options)
 
 
 def _has_variant(folder: Path, variant: str) -> bool:
     return any(f.suffix in (SAFE, *PICKLES) and f".{variant}" in f.name for f in folder.glob("*"))
 
 
-def _unread(folder: Path) -> Iterator[str]:
+def _check_tokenizer_files(folder: Path) -> Iterator[str]:
     """Yield a problem for each file of a tokenizer that cannot be read; libraries do not name the file."""
     for file in sorted(folder.glob("*.json")):
         try:
@@ -81,7 +90,7 @@ def _vocabulary(folder: Path) -> bool:
     )
 
 
-def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> Iterator[str]:
+def _check_model(folder: Path, variant: str | None, options: DiffusersOptions) -> Iterator[str]:
     """Yield the problems of a model's config and weights."""
     part = folder.name
     if not (folder / "config.json").is_file():

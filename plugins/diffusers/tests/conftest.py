@@ -59,7 +59,7 @@ def checkpoint(
 def model(checkpoint: Any, tiny: Any) -> Callable[..., Any]:
     """Load a class's tiny checkpoint as the generator."""
     from t2i_diffusers.attend_excite import PIPELINE
-    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.generator import Diffusers
     from t2i_diffusers.options import DiffusersOptions
 
     def load(pipeline: str = "StableDiffusionPipeline", batch_size: int | None = None, **changes: Any) -> Any:

@@ -47,7 +47,14 @@ def test_images_depend_on_all_code_but_what_only_describes_counts_or_refuses(com
     depends = {*component.info.code, *component.info.judge_code}
     rest = {file.name for file in folder.glob("*.py")} - depends
     describes = {"__init__.py", "preset_classes.py", "presets.py", "sizes.py"}
-    assert rest == {*describes, "lacking.py", "mirrors.py", "quiet.py", "tokens.py", "wholeness.py"}
+    assert rest == {
+        *describes,
+        "weight_checks.py",
+        "mirrors.py",
+        "message_filters.py",
+        "tokens.py",
+        "wholeness.py",
+    }
 
 
 def test_other_weights_are_another_model_and_offloading_is_not(component: Any, tiny: Any, tmp_path: Any) -> None:

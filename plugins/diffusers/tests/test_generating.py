@@ -111,7 +111,7 @@ def test_decoded_nonsense_is_a_failure(model: Any, draw: Any, requests: Any, mon
 def test_what_the_safety_filter_blanks_has_failed_for_good(
     blanks: bool, tiny: Any, draw: Any, requests: Any, tmp_path: Any
 ) -> None:
-    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.generator import Diffusers
     from t2i_diffusers.options import DiffusersOptions
 
     folder = tiny.save(lambda: tiny.stable_diffusion(tiny.safety_checker(blanks)), tmp_path / "model")
@@ -152,7 +152,7 @@ def lines() -> Iterator[list[str]]:
 def test_what_images_say_by_themselves_libraries_do_not_say_again(
     tiny: Any, draw: Any, tmp_path: Path, lines: list[str]
 ) -> None:
-    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.generator import Diffusers
     from t2i_diffusers.options import DiffusersOptions
 
     folder = tiny.save(lambda: tiny.stable_diffusion(tiny.safety_checker(True)), tmp_path / "model")

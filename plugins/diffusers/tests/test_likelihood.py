@@ -104,28 +104,28 @@ def gaussian(model: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], flo
 
 def latents(model: Any, image: Image) -> torch.Tensor:
     """What the model sees of an image."""
-    from t2i_diffusers.latents import encode, fitted
+    from t2i_diffusers.latents import encode, fit_image
     from t2i_diffusers.parts import parts
 
-    return encode(parts(model.loaded), fitted(image.pil(), (32, 32), "crop"), torch.device("cpu"))
+    return encode(parts(model.loaded), fit_image(image.pil(), (32, 32), "crop"), torch.device("cpu"))
 
 
 def test_exact_on_gaussian_latents(model: Any, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
     # of N(m, 1) the reverse chain is Gaussian with variance beta, so that each trial tells the exact likelihood,
     # but for what the prior is wrong about x_T, which is known
-    from t2i_diffusers.arithmetic import forward, log_normal, noises
-    from t2i_diffusers.schedules import respaced
+    from t2i_diffusers.arithmetic import draw_noise, forward, log_normal
+    from t2i_diffusers.schedules import respace
 
     loaded = model(batch_size=5)
     told = gaussian(loaded, monkeypatch)
     found = answer(loaded, image, variance="beta", trials=3, steps=10).terms
     x0 = latents(loaded, image)
-    steps = respaced(loaded.loaded.main.pipe.scheduler.betas.double(), 10)
+    steps = respace(loaded.loaded.main.pipe.scheduler.betas.double(), 10)
     one = torch.ones((), dtype=torch.float64)
     exact = [log_normal(x0, torch.full_like(x0, told(c)), one) for c in CAPTIONS]
     assert np.ptp(exact) > 1
     for n in range(3):
-        last = forward(x0, steps, noises(0, n, 10, x0.shape), "step")[-1]
+        last = forward(x0, steps, draw_noise(0, n, 10, x0.shape), "step")[-1]
         for k, caption in enumerate(CAPTIONS):
             end = torch.full_like(last, float(steps.signal[-1].sqrt()) * told(caption))
             prior = log_normal(last, end, one) - found["log_prior"][n, k]
@@ -134,7 +134,7 @@ def test_exact_on_gaussian_latents(model: Any, image: Image, monkeypatch: pytest
 
 
 def test_errors_are_exact_on_gaussian_latents(model: Any, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
-    from t2i_diffusers.arithmetic import noises
+    from t2i_diffusers.arithmetic import draw_noise
 
     loaded = model(batch_size=5)
     told = gaussian(loaded, monkeypatch)
@@ -143,7 +143,7 @@ def test_errors_are_exact_on_gaussian_latents(model: Any, image: Image, monkeypa
     signal = torch.cumprod(1 - loaded.loaded.main.pipe.scheduler.betas.double(), 0)
     for n in range(2):
         for i, t in enumerate((125, 375, 625, 875)):
-            noise = noises(0, n, 4, x0.shape)[i]
+            noise = draw_noise(0, n, 4, x0.shape)[i]
             x = signal[t].sqrt() * x0 + (1 - signal[t]).sqrt() * noise
             for k, caption in enumerate(CAPTIONS):
                 guess = (1 - signal[t]).sqrt() * (x - signal[t].sqrt() * told(caption))
@@ -153,16 +153,16 @@ def test_errors_are_exact_on_gaussian_latents(model: Any, image: Image, monkeypa
 def test_a_free_running_chain_goes_on_from_its_own_means(
     model: Any, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from t2i_diffusers.arithmetic import forward, log_normal, noises
-    from t2i_diffusers.schedules import respaced
+    from t2i_diffusers.arithmetic import draw_noise, forward, log_normal
+    from t2i_diffusers.schedules import respace
 
     loaded = model(batch_size=4)
     told = gaussian(loaded, monkeypatch)
     found = answer(loaded, image, chain="free-running", variance="beta").terms["log_p"]
     x0 = latents(loaded, image)
-    steps = respaced(loaded.loaded.main.pipe.scheduler.betas.double(), 4)
+    steps = respace(loaded.loaded.main.pipe.scheduler.betas.double(), 4)
     for n in range(2):
-        xs = forward(x0, steps, noises(0, n, 4, x0.shape), "step")
+        xs = forward(x0, steps, draw_noise(0, n, 4, x0.shape), "step")
         for k, caption in enumerate(CAPTIONS):
             now, m = xs[-1], told(caption)
             for i in (3, 2, 1, 0):  # E(x_{t-1} | x_t) of N(m, 1)
@@ -208,7 +208,7 @@ def test_predictions_of_velocity_and_noise_agree(
 @pytest.mark.parametrize("pipeline", [*NOISE, "Kandinsky3Pipeline", *FLOWS])
 def test_the_denoiser_says_what_it_says_when_the_pipeline_draws(pipeline: str, model: Any) -> None:
     from t2i_diffusers.conditions import _call
-    from t2i_diffusers.denoising import Asking, Denoiser
+    from t2i_diffusers.denoiser import Asking, Denoiser
 
     loaded = model(pipeline).loaded
     stage, denoiser = loaded.main, Denoiser(loaded, 4)
@@ -254,7 +254,7 @@ def test_an_image_is_encoded_to_the_latents_that_the_pipeline_would_decode_to_it
 ) -> None:
     from diffusers.models.modeling_outputs import AutoencoderKLOutput
     from t2i_diffusers.conditions import _call
-    from t2i_diffusers.latents import encode, size_of
+    from t2i_diffusers.latents import encode, find_size
     from t2i_diffusers.parts import parts
 
     loaded = model(pipeline).loaded
@@ -276,7 +276,7 @@ def test_an_image_is_encoded_to_the_latents_that_the_pipeline_would_decode_to_it
     monkeypatch.setattr(own.scheduler, "step", listened)
     monkeypatch.setattr(own.autoencoder, "decode", decode)
     with torch.inference_mode(), pytest.raises(Decoding) as stopped:
-        stage.pipe(**{**_call(stage, CAPTIONS[0], size_of(own, stage)), "output_type": "pt"})
+        stage.pipe(**{**_call(stage, CAPTIONS[0], find_size(own, stage)), "output_type": "pt"})
     (z,) = stopped.value.args
     encoded = AutoencoderKLOutput(latent_dist=SimpleNamespace(mean=z))
     monkeypatch.setattr(own.autoencoder, "encode", lambda x: encoded)
@@ -361,10 +361,10 @@ def test_the_seed_makes_the_noise_and_images_share_it(model: Any, image: Image, 
 
 
 def test_images_are_brought_to_the_models_size(model: Any, image: Image) -> None:
-    from t2i_diffusers.latents import fitted
+    from t2i_diffusers.latents import fit_image
 
-    whole = fitted(image.pil(), (32, 32), "stretch")
-    middle = fitted(image.pil(), (32, 32), "crop")
+    whole = fit_image(image.pil(), (32, 32), "stretch")
+    middle = fit_image(image.pil(), (32, 32), "crop")
     assert whole.shape == middle.shape == (32, 32, 3)
     assert whole[0, 0, 0] < 10
     assert middle[0, 0, 0] == pytest.approx(255 * 8 / 47, abs=3)
@@ -459,7 +459,7 @@ PICK = MetricInfo(
 def test_a_metric_asks_the_model_itself(
     checkpoint: Any, image: Image, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from t2i_diffusers import generating
+    from t2i_diffusers import generator
     from t2i_diffusers.plugin import t2i_generators
 
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
@@ -481,7 +481,7 @@ def test_a_metric_asks_the_model_itself(
     manifest = json.loads((tmp_path / "run" / "run.json").read_text())
     (said,) = manifest["models"].values()
     assert said["reported_as_judge"]["likelihood"]["guidance"] == "none"
-    monkeypatch.setattr(generating, "load", None)  # everything is kept
+    monkeypatch.setattr(generator, "load", None)  # everything is kept
     assert run("diffusers", "again").results[0].score == result.score
     with pytest.raises(NoJudge, match=r"attend-excite.*does not offer"):
         run("attend-excite", "refused")
@@ -508,7 +508,7 @@ def test_the_plan_refuses_models_that_draw_from_more_than_a_text(
 
 @pytest.mark.parametrize("model", ["unclip", "kandinsky21"])
 def test_a_known_model_without_a_likelihood_is_refused_before_it_is_fetched(model: str) -> None:
-    from t2i_diffusers.askable import check_askable
+    from t2i_diffusers.likelihood_support import check_askable
     from t2i_diffusers.options import DiffusersOptions
     from t2i_diffusers.presets import KNOWN
 
@@ -528,7 +528,7 @@ def copied(folder: Path, to: Path, scheduler: str) -> Path:
 
 
 def test_what_its_schedule_has_not_is_told_before_anything_is_loaded(checkpoint: Any, tmp_path: Path) -> None:
-    from t2i_diffusers.askable import check_askable
+    from t2i_diffusers.likelihood_support import check_askable
     from t2i_diffusers.options import DiffusersOptions
 
     noise, flow = (checkpoint(name)[0] for name in ("StableDiffusionPipeline", "StableDiffusion3Pipeline"))

@@ -12,17 +12,17 @@ import pytest
 import torch
 from t2i_core.api.errors import BadModel, BadOption
 from t2i_diffusers.arithmetic import (
+    draw_noise,
     forward,
-    image_of,
     learned_variance,
     log_normal,
     mean_before,
-    noise_of,
-    noises,
+    predict_image,
+    predict_noise,
 )
-from t2i_diffusers.asking import LikelihoodParams, asked
-from t2i_diffusers.giving_up import looks, order, stay
-from t2i_diffusers.schedules import Steps, midpoints, respaced, schedule_of
+from t2i_diffusers.elimination import find_survivors, list_looks, order
+from t2i_diffusers.likelihood_params import LikelihoodParams, read_params
+from t2i_diffusers.schedules import Steps, make_schedule, midpoints, respace
 
 TOY, ELBO = json.loads(Path(__file__).with_name("selfeval_golden.json").read_text())
 NOISE = {"markov": "step", "shared": "trial", "marginal": "marginal"}
@@ -38,7 +38,7 @@ def chain_of(x0: torch.Tensor, xs: torch.Tensor, steps: Steps, gain: float, beta
     seen = xs[-1]
     for i in reversed(range(len(steps))):
         seen = seen if free else xs[i + 1]
-        mean = mean_before(seen, image_of(seen, gain * seen, steps.signal[i], "epsilon"), steps, i)
+        mean = mean_before(seen, predict_image(seen, gain * seen, steps.signal[i], "epsilon"), steps, i)
         total += log_normal(xs[i], mean, steps.beta[i] if beta else steps.posterior[i])
         seen = mean
     return total
@@ -48,7 +48,7 @@ def chain_of(x0: torch.Tensor, xs: torch.Tensor, steps: Steps, gain: float, beta
 def test_the_toy_chain_of_the_golden_values(case: str) -> None:
     noise, variance, conditioning = case.split(" | ")
     given = TOY["inputs"]
-    x0, steps = numbers(given["x0"]), respaced(numbers(given["betas"]), 3)
+    x0, steps = numbers(given["x0"]), respace(numbers(given["betas"]), 3)
     for caption, gain in given["a"].items():
         found = [
             chain_of(
@@ -69,7 +69,7 @@ def test_the_errors_of_the_golden_values() -> None:
     from diffusers import DDIMScheduler
 
     scheduler = DDIMScheduler(beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear")
-    schedule = schedule_of(scheduler, "StableDiffusionPipeline", "toy")
+    schedule = make_schedule(scheduler, "StableDiffusionPipeline", "toy")
     times = midpoints(schedule.length, 4)
     assert times.tolist() == given["timesteps"]
     signal = torch.cumprod(1 - schedule.betas, 0)[times]
@@ -80,14 +80,14 @@ def test_the_errors_of_the_golden_values() -> None:
         error = []
         for share, own in zip(signal, noise, strict=True):
             x = share.sqrt() * x0 + (1 - share).sqrt() * own
-            error.append(float(((own - noise_of(x, gain * x, share, "epsilon")) ** 2).mean()))
+            error.append(float(((own - predict_noise(x, gain * x, share, "epsilon")) ** 2).mean()))
         assert error == pytest.approx(ELBO["expected"][caption]["per_t_mse"], abs=1e-6)
 
 
 def test_all_steps_of_a_schedule_are_the_schedule_and_fewer_keep_its_marginals() -> None:
     betas = torch.linspace(0.00085**0.5, 0.012**0.5, 1000, dtype=torch.float64) ** 2
-    assert torch.allclose(respaced(betas, 1000).beta, betas, rtol=1e-9)
-    few = respaced(betas, 100)
+    assert torch.allclose(respace(betas, 1000).beta, betas, rtol=1e-9)
+    few = respace(betas, 100)
     assert (few.timesteps[0], few.timesteps[-1]) == (0, 999)
     assert torch.allclose(torch.cumprod(1 - few.beta, 0), torch.cumprod(1 - betas, 0)[few.timesteps])
     assert few.posterior[0] == few.posterior[1]
@@ -99,12 +99,12 @@ def test_predictions_of_one_model_agree() -> None:
     image = (x - (1 - share).sqrt() * noise) / share.sqrt()
     velocity = share.sqrt() * noise - (1 - share).sqrt() * image
     for output, kind in ((noise, "epsilon"), (velocity, "v_prediction"), (image, "sample")):
-        assert torch.allclose(image_of(x, output, share, kind), image)
-        assert torch.allclose(noise_of(x, output, share, kind), noise)
+        assert torch.allclose(predict_image(x, output, share, kind), image)
+        assert torch.allclose(predict_noise(x, output, share, kind), noise)
 
 
 def test_a_learned_variance_lies_between_the_posteriors_and_betas() -> None:
-    steps = respaced(torch.linspace(0.01, 0.2, 10, dtype=torch.float64), 10)
+    steps = respace(torch.linspace(0.01, 0.2, 10, dtype=torch.float64), 10)
     low, middle, high = (float(learned_variance(numbers(v), steps, 5)) for v in (-1.0, 0.0, 1.0))
     assert (low, high) == pytest.approx((float(steps.posterior[5]), float(steps.beta[5])))
     assert middle == pytest.approx(math.sqrt(low * high))
@@ -112,11 +112,11 @@ def test_a_learned_variance_lies_between_the_posteriors_and_betas() -> None:
 
 def test_noise_is_the_trials_own_and_the_first_steps_do_not_depend_on_how_many_there_are() -> None:
     shape = torch.Size((4, 2, 2))
-    five = noises(0, 3, 5, shape)
-    assert torch.equal(noises(0, 3, 2, shape), five[:2])
-    assert not torch.equal(noises(0, 4, 2, shape), five[:2])
-    assert not torch.equal(noises(1, 3, 2, shape), five[:2])
-    many = noises(0, 0, 2000, shape)
+    five = draw_noise(0, 3, 5, shape)
+    assert torch.equal(draw_noise(0, 3, 2, shape), five[:2])
+    assert not torch.equal(draw_noise(0, 4, 2, shape), five[:2])
+    assert not torch.equal(draw_noise(1, 3, 2, shape), five[:2])
+    many = draw_noise(0, 0, 2000, shape)
     assert abs(float(many.mean())) < 0.02
     assert abs(float(many.std()) - 1) < 0.02
 
@@ -125,7 +125,7 @@ def test_schedules_without_betas_and_unknown_predictions_are_refused() -> None:
     from diffusers import DDPMScheduler, EDMEulerScheduler, FlowMatchEulerDiscreteScheduler
 
     def of(scheduler: Any, pipeline: str = "StableDiffusionPipeline") -> Any:
-        return schedule_of(scheduler, pipeline, "toy")
+        return make_schedule(scheduler, pipeline, "toy")
 
     assert of(FlowMatchEulerDiscreteScheduler(), "FluxPipeline").is_flow
     with pytest.raises(BadModel, match="likelihoods of a StableDiffusionPipeline with the flow scheduler"):
@@ -152,12 +152,12 @@ def test_schedules_without_betas_and_unknown_predictions_are_refused() -> None:
 )
 def test_params_that_make_no_sense_are_refused(params: dict[str, Any], said: str) -> None:
     with pytest.raises(BadOption, match=said):
-        asked(params)
+        read_params(params)
 
 
 def test_more_steps_than_the_model_was_trained_on_are_refused() -> None:
     with pytest.raises(BadOption, match="trained on 10"):
-        respaced(torch.full((10,), 0.1, dtype=torch.float64), 11)
+        respace(torch.full((10,), 0.1, dtype=torch.float64), 11)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_more_steps_than_the_model_was_trained_on_are_refused() -> None:
     [LikelihoodParams(error_rate=0.05), LikelihoodParams(stages=((20, 3), (50, 1))), LikelihoodParams(trials=3)],
 )
 def test_each_term_is_worked_out_at_most_once(want: LikelihoodParams) -> None:
-    places, until = order(want), looks(want)
+    places, until = order(want), list_looks(want)
     assert len(set(places)) == len(places)
     assert until == sorted(until)
     assert len(places) == until[-1] <= want.trials * want.steps
@@ -180,8 +180,8 @@ def test_captions_that_cannot_win_go_and_the_best_one_seldom_does() -> None:
         terms -= [0.0, 1.0, 0.0]  # the second is far worse, the third as good as the first, but for chance
         exact = int(terms.mean(axis=0).argmax())
         left, places = [0, 1, 2], order(want)
-        for look, until in enumerate(looks(want)[:-1]):
-            left = [left[i] for i in stay(terms[places[:until]][:, left], want, look)]
+        for look, until in enumerate(list_looks(want)[:-1]):
+            left = [left[i] for i in find_survivors(terms[places[:until]][:, left], want, look)]
         rejected += 1 not in left
         kept += exact in left
     assert rejected == 300
@@ -190,9 +190,9 @@ def test_captions_that_cannot_win_go_and_the_best_one_seldom_does() -> None:
 
 def test_equal_captions_stay_together() -> None:
     terms = np.repeat(np.random.default_rng(0).normal(size=(64, 1)), 3, axis=1)
-    assert stay(terms, LikelihoodParams(error_rate=0.05), 2) == [0, 1, 2]
+    assert find_survivors(terms, LikelihoodParams(error_rate=0.05), 2) == [0, 1, 2]
 
 
 def test_by_stages_so_many_stay() -> None:
     terms = np.random.default_rng(0).normal([0, 3, 1, 2], size=(50, 4))
-    assert stay(terms, LikelihoodParams(stages=((50, 2), (100, 1))), 0) == [1, 3]
+    assert find_survivors(terms, LikelihoodParams(stages=((50, 2), (100, 1))), 0) == [1, 3]

@@ -12,13 +12,13 @@ from t2i_core.api import Setup
 from t2i_core.api.errors import BadModel, BadOption
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
-from t2i_diffusers.sources import files_of
+from t2i_diffusers.sources import list_files
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def load(argument: str, offline: bool = False, **options: Any) -> Any:
-    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.generator import Diffusers
 
     return Diffusers(Setup(argument, DiffusersOptions(**options), "cpu", 2, offline))
 
@@ -299,8 +299,8 @@ def test_arguments_that_are_the_generators_own_are_refused() -> None:
 
 
 def test_the_digest_is_of_all_that_a_pipeline_reads(folder: Path) -> None:
-    names = {file.relative_to(folder).as_posix() for file in files_of(folder)}
+    names = {file.relative_to(folder).as_posix() for file in list_files(folder)}
     assert {"model_index.json", "unet/config.json", "vae/diffusion_pytorch_model.safetensors"} <= names
     assert "scheduler/scheduler_config.json" in names
     (folder / "README.md").write_text("no part of it")
-    assert len(files_of(folder)) == len(names)
+    assert len(list_files(folder)) == len(names)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_diffusers.noise import generators, own_chance, stage_seed
+from t2i_diffusers.noise import generators, stage_seed, watch_global_draws
 
 CPU = torch.device("cpu")
 
@@ -33,11 +33,11 @@ def test_half_precision_starts_from_the_same_noise(dtype: torch.dtype) -> None:
 
 def test_draws_without_a_generator_are_noticed_and_undone() -> None:
     before = torch.get_rng_state()
-    with own_chance(5, CPU) as quiet:
+    with watch_global_draws(5, CPU) as quiet:
         torch.randn(4, generator=torch.Generator().manual_seed(1))
-    with own_chance(5, CPU) as loud:
+    with watch_global_draws(5, CPU) as loud:
         first = torch.randn(4)
-    with own_chance(5, CPU):
+    with watch_global_draws(5, CPU):
         second = torch.randn(4)
     assert not quiet.happened
     assert loud.happened

@@ -49,7 +49,7 @@ def test_each_component_is_entered_and_none_else() -> None:
 def test_its_class_accepts_its_settings(known: KnownModel) -> None:
     import diffusers
     from t2i_diffusers.calls import call_arguments, call_of
-    from t2i_diffusers.schedulers import replacement
+    from t2i_diffusers.schedulers import find_scheduler
 
     options = DiffusersOptions(**known.options)
     classes = {"": known.pipeline, **known.stage_pipelines}
@@ -59,7 +59,7 @@ def test_its_class_accepts_its_settings(known: KnownModel) -> None:
         cls = getattr(diffusers, name)
         call = call_of(cls, own)
         assert call.keys() <= call_arguments(cls).keys()
-        replacement(own, {"_class_name": name, "scheduler": ["diffusers", "PNDMScheduler"]})
+        find_scheduler(own, {"_class_name": name, "scheduler": ["diffusers", "PNDMScheduler"]})
     assert call_of(getattr(diffusers, known.pipeline), options), "a preset without settings is none"
 
 

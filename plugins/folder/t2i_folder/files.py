@@ -13,7 +13,7 @@ from t2i_core.files.regular_file import IMAGE_BYTES, read_regular
 from .options import SUFFIXES
 
 
-def unpacked(data: bytes, header: ImageHeader) -> Path:
+def unpack(data: bytes, header: ImageHeader) -> Path:
     """Write the bytes of an image to a file named by their digest, and return the file."""
     digest = hashlib.sha256(data).hexdigest()
     ending = SUFFIXES[header.format][0]

@@ -69,18 +69,20 @@ class Folder:
                 if isinstance(file, Stored):
                     held.setdefault(file, []).append(request)
                 elif file is None:
-                    yield request, Failure(self.table.why_missing(request.prompt, request.seed), missing=True)
+                    yield request, Failure(self.table.explain_missing(request.prompt, request.seed), missing=True)
                 else:
-                    yield request, self._of_file(file)
+                    yield request, self._read_image(file)
             for stored, content in parquet.images(held):
-                answer = self._of_content(stored, content)
+                answer = self._decode_image(stored, content)
                 yield from ((request, answer) for request in held[stored])
 
     def close(self) -> None:
         """Warn about prompts without images, images without requests, and mixed formats."""
         if self._strange:
             others = [made[1] for made in sorted(self._made - self._asked)]
-            beside = f", while {len(others)} of its own were not (first: {others[0]!r})" if others else ""
+            beside = (
+                f", and {len(others)} of its prompts were not requested (first: {others[0]!r})" if others else ""
+            )
             _log.warning(
                 "%s: has no image of %d requested prompts (first: %r)%s",
                 self.table.source, len(self._strange), next(iter(self._strange))[1], beside,
@@ -98,7 +100,7 @@ class Folder:
         if not known:
             self._strange[request.prompt.id, request.prompt.text] = None
 
-    def _of_file(self, file: Path) -> Generated | Failure:
+    def _read_image(self, file: Path) -> Generated | Failure:
         file = file.absolute()
         if not file.exists():
             return Failure(f"{file}: named by {self.table.source.name}, but missing", missing=True)
@@ -109,13 +111,13 @@ class Folder:
         self._formats[describe_format(header.format)] += 1
         return Generated(file, rules=self.options.rules)
 
-    def _of_content(self, stored: Stored, content: bytes | str | None) -> Generated | Failure:
+    def _decode_image(self, stored: Stored, content: bytes | str | None) -> Generated | Failure:
         where = f"{stored.file}, row {stored.row + 1} of row group {stored.group + 1}"
         if content is None:
             return Failure(f"{where}: has no image", missing=True)
         if isinstance(content, str):
             try:
-                return self._of_file(image_path(stored.file.parent, content, where, self.options.suffixes))
+                return self._read_image(image_path(stored.file.parent, content, where, self.options.suffixes))
             except BadModel as error:
                 return Failure(str(error))
         try:
@@ -123,4 +125,4 @@ class Folder:
         except DamagedImage as error:
             return Failure(str(error))
         self._formats[describe_format(header.format)] += 1
-        return Generated(files.unpacked(content, header), rules=self.options.rules)
+        return Generated(files.unpack(content, header), rules=self.options.rules)

@@ -34,17 +34,17 @@ _PREDICATES = {"left of": "left", "right of": "right", "above": "above", "below"
 
 def metadata_files(folder: Path) -> tuple[Path, ...]:
     """Return the metadata files of the numbered folders, in order."""
-    return tuple(place / METADATA for place in _numbered(folder) if (place / METADATA).is_file())
+    return tuple(place / METADATA for place in _list_numbered(folder) if (place / METADATA).is_file())
 
 
-def unlisted(folder: Path, suffixes: Sequence[str]) -> Iterator[str]:
+def find_unlisted(folder: Path, suffixes: Sequence[str]) -> Iterator[str]:
     """Yield the images of numbered folders without metadata, whose prompts are unknown."""
-    for place in _numbered(folder):
+    for place in _list_numbered(folder):
         if not (place / METADATA).is_file():
             yield from sorted(str(f) for f in (place / "samples").glob("*") if f.suffix.lower() in suffixes)
 
 
-def _numbered(folder: Path) -> list[Path]:
+def _list_numbered(folder: Path) -> list[Path]:
     return sorted(place for place in folder.iterdir() if place.name.isdecimal() and place.is_dir())
 
 
@@ -94,12 +94,12 @@ def _scene(include: Any) -> Scene:
     for number, each in enumerate(include):
         count = each.get("count", 1)
         if not isinstance(count, int) or count < 1:
-            raise ValueError(f"object {number}: want a whole number above 0 as 'count', not {count!r}")
+            raise ValueError(f"object {number}: count must be a whole number above 0 (got {count!r})")
         colour = each.get("color")
         if not isinstance(colour, str | None):
-            raise ValueError(f"object {number}: want a word as 'color', not {colour!r}")
+            raise ValueError(f"object {number}: color must be a word (got {colour!r})")
         if not isinstance(each.get("class"), str):
-            raise ValueError(f"object {number}: want a name as 'class', not {each.get('class')!r}")
+            raise ValueError(f"object {number}: class must be a name (got {each.get('class')!r})")
         objects.append(SceneObject(_class(each["class"]), colour, count))
         if each.get("position"):
             relations.append(_relation(number, each["position"], len(include)))
@@ -112,7 +112,7 @@ def _relation(number: int, position: Any, count: int) -> Relation:
         case [str(where), int(other)] if where in _PREDICATES and 0 <= other < count:
             return Relation(number, _PREDICATES[where], other)
     raise ValueError(
-        f"object {number}: want as 'position' one of {', '.join(_PREDICATES)} and the number of one of {count} "
+        f"object {number}: position must be one of {', '.join(_PREDICATES)} and the number of one of {count} "
         f"objects, counted from 0 (['left of', 0]), not {position!r}"
     )
 

@@ -60,7 +60,7 @@ def find_layout(folder: Path, options: FolderOptions) -> Layout:
     raise BadModel(f"folder:{folder}: holds {', '.join(wanted.values())}, and no pattern is set")
 
 
-def passed_over(taken: Layout) -> tuple[str, ...]:
+def find_ignored(taken: Layout) -> tuple[str, ...]:
     """Return the first file of each other table and layout that the folder has too."""
     folder = taken.folder
     tables = [folder / name for name in TABLES if (folder / name).is_file()]

@@ -56,7 +56,7 @@ def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[in
 
     rows: list[ParquetRow] = []
     stored: dict[int, File] = {}
-    with _opened(file) as table:
+    with _open(file) as table:
         image = _image_column(table.schema_arrow, file, suffixes)
         holds = not _is_text(table.schema_arrow.field(image).type)
         for field in table.schema_arrow:
@@ -68,9 +68,9 @@ def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[in
             try:
                 columns = table.read_row_group(group, columns=names)
             except (pa.ArrowException, OSError) as error:
-                raise _unreadable(file, error) from error
+                raise _make_read_error(file, error) from error
             for number, fields in enumerate(columns.to_pylist(), start + 1):
-                rows.append(ParquetRow(file, number, {k: v for k, v in fields.items() if not _blank(v)}))
+                rows.append(ParquetRow(file, number, {k: v for k, v in fields.items() if not _is_blank(v)}))
                 if holds:
                     stored[number] = Stored(file, image, group, number - start - 1)
             if not names:
@@ -90,16 +90,16 @@ def images(wanted: Iterable[Stored]) -> Iterator[tuple[Stored, bytes | str | Non
     for each in wanted:
         groups.setdefault((each.file, each.column, each.group), []).append(each)
     for (file, column, group), own in sorted(groups.items()):
-        yield from _of_group(file, column, group, {each.row: each for each in own})
+        yield from _read_group(file, column, group, {each.row: each for each in own})
 
 
-def _of_group(
+def _read_group(
     file: Path, column: str, group: int, wanted: Mapping[int, Stored]
 ) -> Iterator[tuple[Stored, bytes | str | None]]:
     import pyarrow as pa
 
     start, last = 0, max(wanted)
-    with _opened(file) as table:
+    with _open(file) as table:
         try:
             for batch in table.iter_batches(_ROWS, row_groups=[group], columns=[column], use_threads=False):
                 values = batch.column(0)
@@ -110,7 +110,7 @@ def _of_group(
                 if start > last:
                     return
         except (pa.ArrowException, OSError) as error:
-            raise _unreadable(file, error) from error
+            raise _make_read_error(file, error) from error
 
 
 def _content(value: Any) -> bytes | str | None:
@@ -119,17 +119,17 @@ def _content(value: Any) -> bytes | str | None:
     return value or None
 
 
-def _opened(file: Path) -> pq.ParquetFile:
+def _open(file: Path) -> pq.ParquetFile:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         return pq.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(file, error) from error
+        raise _make_read_error(file, error) from error
 
 
-def _unreadable(file: Path, error: Exception) -> BadModel:
+def _make_read_error(file: Path, error: Exception) -> BadModel:
     return BadModel(f"{file}: cannot be read as parquet ({' '.join(str(error).split())})")
 
 
@@ -172,5 +172,5 @@ def _is_plain(kind: Any) -> bool:
     return bool(_is_text(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def _blank(value: Any) -> bool:
+def _is_blank(value: Any) -> bool:
     return value is None or value != value or (isinstance(value, str) and not value.strip())

@@ -11,9 +11,9 @@ from t2i_core.api.errors import BadModel, BadPrompts
 from t2i_core.api.prompt import Prompt
 from t2i_core.io.prompt_file import merge_duplicates, read_records
 
-from . import geneval, listed, named, parquet
+from . import geneval, parquet, path_pattern, table_entries
 from .entries import File, FolderEntry, Made
-from .layouts import Layout, find_layout, passed_over
+from .layouts import Layout, find_ignored, find_layout
 from .options import FolderOptions
 
 Key = tuple[Made, int]
@@ -65,7 +65,7 @@ class Table:
             return found
         return self.files.get((("id", prompt.id), seed))
 
-    def why_missing(self, prompt: Prompt, seed: int) -> str:
+    def explain_missing(self, prompt: Prompt, seed: int) -> str:
         """Return why a prompt has no image."""
         if (("text", prompt.text), seed) in self.ambiguous:
             return (
@@ -86,11 +86,11 @@ def read_table(folder: Path, options: FolderOptions) -> Table:
     if layout.kind not in ("table", "parquet"):
         return _read(layout, options)
     stamps = tuple((s.st_size, s.st_mtime_ns) for s in (f.stat() for f in layout.files))
-    return _read_again(layout, options, stamps)
+    return _read_cached(layout, options, stamps)
 
 
 @lru_cache(maxsize=4)
-def _read_again(layout: Layout, options: FolderOptions, stamps: tuple[tuple[int, int], ...]) -> Table:
+def _read_cached(layout: Layout, options: FolderOptions, stamps: tuple[tuple[int, int], ...]) -> Table:
     return _read(layout, options)
 
 
@@ -98,15 +98,15 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
     own: list[Prompt] = []
     beside: tuple[str, ...] = ()
     if layout.kind == "pattern":
-        entries = list(named.entries(layout.folder, options.pattern or "", options.suffixes))
+        entries = list(path_pattern.entries(layout.folder, options.pattern or "", options.suffixes))
     elif layout.kind == "geneval":
         entries, own = geneval.read(layout.files, options.suffixes)
-        beside = tuple(geneval.unlisted(layout.folder, options.suffixes))
+        beside = tuple(geneval.find_unlisted(layout.folder, options.suffixes))
     elif layout.kind == "parquet":
-        entries = [e for file in layout.files for e in _of_parquet(file, options.suffixes)]
+        entries = [e for file in layout.files for e in _read_parquet(file, options.suffixes)]
     else:
-        entries = listed.entries(read_records(layout.files[0]), options.suffixes)
-        beside = tuple(listed.unlisted(entries, options.suffixes))
+        entries = table_entries.entries(read_records(layout.files[0]), options.suffixes)
+        beside = tuple(table_entries.find_unlisted(entries, options.suffixes))
     if not entries:
         if layout.kind == "geneval":
             raise BadModel(
@@ -115,48 +115,48 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
         raise BadModel(f"folder:{layout.folder}: {options.pattern or layout.source.name} names no image")
     merged, _ = merge_duplicates(own or (e.prompt for e in entries if e.prompt))
     said = options.pattern or options.table or options.layout
-    others = () if said else passed_over(layout)
-    return Table(layout.source, layout.kind, tuple(merged), *_by_seed(entries), beside, others)
+    others = () if said else find_ignored(layout)
+    return Table(layout.source, layout.kind, tuple(merged), *_assign_seeds(entries), beside, others)
 
 
-def _of_parquet(file: Path, suffixes: tuple[str, ...]) -> list[FolderEntry]:
+def _read_parquet(file: Path, suffixes: tuple[str, ...]) -> list[FolderEntry]:
     rows, stored = parquet.read(file, suffixes)
-    return listed.entries(rows, suffixes, stored)
+    return table_entries.entries(rows, suffixes, stored)
 
 
-def _by_seed(entries: Iterable[FolderEntry]) -> tuple[dict[Key, File], frozenset[Key]]:
+def _assign_seeds(entries: Iterable[FolderEntry]) -> tuple[dict[Key, File], frozenset[Key]]:
     """Return the images by key; an image without a seed gets the lowest seed that its prompt does not use."""
     keyed: dict[Key, FolderEntry] = {}
     ambiguous: set[Key] = set()
     for entry in entries:
         if entry.seed is not None:
-            _put(entry, entry.seed, keyed, ambiguous)
+            _add_image(entry, entry.seed, keyed, ambiguous)
     lowest: dict[Made, int] = {}
     for entry in entries:
         if entry.seed is None:
             seed = lowest.get(entry.made, 0)
             while (entry.made, seed) in keyed:
                 seed += 1
-            _put(entry, seed, keyed, ambiguous)
+            _add_image(entry, seed, keyed, ambiguous)
             lowest[entry.made] = seed + 1
     return {key: entry.file for key, entry in keyed.items()}, frozenset(ambiguous)
 
 
-def _put(entry: FolderEntry, seed: int, keyed: dict[Key, FolderEntry], ambiguous: set[Key]) -> None:
+def _add_image(entry: FolderEntry, seed: int, keyed: dict[Key, FolderEntry], ambiguous: set[Key]) -> None:
     """Add an image. Raises BadModel if its prompt already has one with this seed."""
     key = (entry.made, seed)
     other = keyed.setdefault(key, entry)
     if other is not entry and entry.prompt and entry.id and other.id and other.id != entry.id:
         ambiguous.add(key)
     elif other is not entry:
-        raise _twice(entry, other, seed)
+        raise _make_duplicate_error(entry, other, seed)
     if entry.prompt and entry.id:
         same = keyed.setdefault((("both", entry.id, entry.prompt.text), seed), entry)
         if same is not entry:
-            raise _twice(entry, same, seed)
+            raise _make_duplicate_error(entry, same, seed)
 
 
-def _twice(entry: FolderEntry, other: FolderEntry, seed: int) -> BadModel:
+def _make_duplicate_error(entry: FolderEntry, other: FolderEntry, seed: int) -> BadModel:
     return BadModel(
         f"{entry.where}: seed: {other.where} has the same prompt and the same seed {seed}; "
         "give each image of a prompt its own seed"

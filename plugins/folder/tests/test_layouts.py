@@ -139,21 +139,21 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
         *(
             (json.dumps({"prompt": "x", "include": include}), f"include: not as GenEval writes it: {said}")
             for include, said in (
-                ([{"count": 1}], "object 0: want a name as 'class', not None"),
+                ([{"count": 1}], "object 0: class must be a name (got None)"),
                 (
                     [{"class": "dog"}, {"class": "a", "position": ["near", 0]}],
-                    "object 1: want as 'position' one of left of,",
+                    "object 1: position must be one of left of,",
                 ),
                 (
                     [{"class": "a", "position": ["above", 5]}],
-                    "object 0: want as 'position' one of left of, right of,",
+                    "object 0: position must be one of left of, right of,",
                 ),
-                ([{"class": "a", "position": ["above"]}], "object 0: want as 'position' one of"),
-                ([{"class": "a", "position": "above"}], "object 0: want as 'position' one of"),
+                ([{"class": "a", "position": ["above"]}], "object 0: position must be one of"),
+                ([{"class": "a", "position": "above"}], "object 0: position must be one of"),
                 ("a", "must be a list of objects"),
                 (["a"], "must be a list of objects"),
-                ([{"class": "a", "color": 3}], "object 0: want a word as 'color', not 3"),
-                ([{"class": "a", "count": 0}], "object 0: want a whole number above 0 as 'count', not 0"),
+                ([{"class": "a", "color": 3}], "object 0: color must be a word (got 3)"),
+                ([{"class": "a", "count": 0}], "object 0: count must be a whole number above 0 (got 0)"),
             )
         ),
     ],
@@ -379,7 +379,7 @@ def test_prompts_that_only_one_side_knows_are_said_once(tmp_path, caplog):
         model.close()
     (line,) = [r.message for r in caplog.records]
     assert "has no image of 1 requested prompts (first: 'a photo of a car')" in line
-    assert "while 1 of its own were not (first: 'a photo of the car')" in line
+    assert "and 1 of its prompts were not requested (first: 'a photo of the car')" in line
 
 
 def test_a_changed_table_is_read_again(tmp_path):

@@ -58,7 +58,7 @@ def _request(
 
 
 def _kinds(number: int, count: int) -> list[ObjectClass]:
-    """Different kinds, drawn evenly."""
+    """Return different kinds, all equally likely."""
     return [LABELS[index] for index in stream("count-kinds", number).permutation(len(LABELS))[:count]]
 
 
@@ -72,7 +72,7 @@ def _three(number: int) -> ImageRequest:
 
 
 def _left_out(truth: Truth) -> list[bool]:
-    """Which asked things are not there."""
+    """Return for each requested thing whether it is missing."""
     assert truth.asked is not None
     return [not any(fits(there, wanted) for there in truth.instances) for wanted in truth.asked.objects]
 
@@ -93,7 +93,7 @@ def _two_painted(number: int) -> ImageRequest:
 
 
 def _colours(truth: Truth) -> tuple[list[str | None], list[str | None]]:
-    """The colours asked for, and those shown."""
+    """Return the requested colours and the shown ones."""
     assert truth.asked is not None
     asked = [wanted.colour for wanted in truth.asked.objects for _ in range(wanted.count)]
     return asked, [there.colour for there in truth.instances]
@@ -106,7 +106,7 @@ def _count_wrong_colours(case: str, truths: list[Truth]) -> Rows:
     right = [asked == shown for asked, shown in map(_colours, truths)]
     yield share(case, "both of two in their colours", (1 - RATE) ** 2, right)
     names = list(PAINTS)
-    # How far on in the list of paints: 1 to 7, whatever was asked.
+    # distance in the list of paints, 1 to 7, for any requested paint
     steps = Counter((names.index(str(shown)) - names.index(str(asked))) % 8 for asked, shown in wrong)
     yield spread(case, "which of the other seven", [1 / 7] * 7, [steps[step] for step in range(1, 8)])
 
@@ -117,7 +117,7 @@ def _two_of_each(number: int) -> ImageRequest:
 
 
 def _count_swaps(case: str, truths: list[Truth]) -> Rows:
-    """Reversed, as the things of one object stand side by side in the list."""
+    """Count exchanged colours: the reversed list, because the things of one object are neighbours in it."""
     colours = [_colours(truth) for truth in truths]
     yield share(case, "colours exchanged", RATE, [shown == asked[::-1] for asked, shown in colours])
     kept = [sorted(map(str, shown)) == sorted(map(str, asked)) for asked, shown in colours]
@@ -194,7 +194,7 @@ def _count_found(case: str, truths: list[Truth]) -> Rows:
 
 
 def related(number: int) -> ImageRequest:
-    """Two of PaintSkills' 21 kinds, all 441 pairs alike, in one of four relations."""
+    """Request two of PaintSkills' 21 kinds, all 441 pairs equally likely, in one of four relations."""
     rng = stream("count-pair", number)
     pair = [SceneObject(LABELS[index]) for index in rng.integers(21, size=2)]
     predicate = ("left", "right", "above", "below")[number % 4]
@@ -217,7 +217,7 @@ def _count_flips(case: str, truths: list[Truth]) -> Rows:
     yield share(case, "as stated", 1 - RATE, stated)
     yield share(case, "the other way round", RATE, turned)
     yield share(case, "one of the two", 1, [a or b for a, b in zip(stated, turned, strict=True)])
-    # Expected in 21 of 441 pairs; among these requests there are as many as there are.
+    # Expected in 21 of 441 pairs; use the actual share of these requests.
     alike_ = sum(same) / len(same)
     read = [a or (s and b) for a, b, s in zip(stated, turned, same, strict=True)]
     what = "right by PaintSkills' rule: (1-f) + f times the pairs of one kind"
@@ -225,7 +225,7 @@ def _count_flips(case: str, truths: list[Truth]) -> Rows:
 
 
 def _count_wrong_flips(case: str, truths: list[Truth]) -> Rows:
-    """Of two different kinds that are one leaf each."""
+    """Count pairs of two different kinds with one leaf each."""
     right = []
     for truth in truths:
         assert truth.asked is not None
@@ -242,12 +242,12 @@ def _count_wrong_flips(case: str, truths: list[Truth]) -> Rows:
 
 
 def _an_animal(number: int) -> ImageRequest:
-    """Eight images of one prompt after the other."""
+    """Request eight images of each prompt in turn."""
     return _request(number // _IMAGES, number % _IMAGES, [SceneObject(_ANIMAL)])
 
 
 def _count_leaves(law: Any, case: str, truths: list[Truth]) -> Rows:
-    # The order of leaves is the salt's, so that of this case.
+    # The salt of this case determines the order of leaves.
     salt = 1 + next(at for at, one in enumerate(CASES) if one.name == case)
     shares = leaf_probabilities(Laws(law, salt=salt), _ANIMAL)
     drawn_leaves = [truth.instances[0].attributes["synset"] for truth in truths]
@@ -270,7 +270,7 @@ def _entropy(leaves: Sequence[str]) -> float:
 
 
 def _a_person(number: int) -> ImageRequest:
-    """Nine images of one prompt after the other."""
+    """Request nine images of each prompt in turn."""
     return _request(number // _VOTERS, number % _VOTERS, [SceneObject(_HUMAN)])
 
 
@@ -286,7 +286,7 @@ def _count_attributes(rate: float, case: str, truths: list[Truth]) -> Rows:
 
 
 def _count_effects(case: str, truths: list[Truth]) -> Rows:
-    """Scenes two by two share a seed, or a prompt: their rate is one and the same."""
+    """Count drops in pairs of scenes that share a seed or a prompt, and therefore a rate."""
     left_out = [_left_out(truth)[1] for truth in truths]
     first, second = left_out[0::2], left_out[1::2]
     yield share(case, "the second left out: E r", _moment(1), first)
@@ -295,7 +295,7 @@ def _count_effects(case: str, truths: list[Truth]) -> Rows:
 
 
 def _moment(power: int) -> float:
-    """The mean of a rate to a power, where its logit is normal about that of `RATE` with deviation 1."""
+    """Return the mean power of a rate whose logit is normal with the mean logit(`RATE`) and deviation 1."""
     points, weights = np.polynomial.hermite_e.hermegauss(60)
     rates = 1 / (1 + np.exp(-(np.log(RATE / (1 - RATE)) + points)))
     return float((weights * rates**power).sum() / weights.sum())

@@ -140,13 +140,13 @@ def _agrees(options: SimulatorOptions, request: ImageRequest) -> bool:
     seen = drawn.truth.instances
     laid = _shown(err(prepare(options, request), request, Draw(faults_of(options), *key_of(options, request))),
                   request, True).instances  # fmt: skip
-    same = _said(seen) == _said(laid)
+    same = _facts(seen) == _facts(laid)
     if request.prompt.scene.relations:
         return same and relation_of(*seen[:2]) == relation_of(*laid[:2])
-    return same and _said(seen) == _said(_shown(_nowhere(options, request), request, False).instances)
+    return same and _facts(seen) == _facts(_shown(_nowhere(options, request), request, False).instances)
 
 
-def _said(instances: Sequence[Instance]) -> list[tuple[Any, ...]]:
+def _facts(instances: Sequence[Instance]) -> list[tuple[Any, ...]]:
     return [(one.cls, one.colour, one.attributes) for one in instances]
 
 
@@ -154,7 +154,7 @@ def _independence(scenes: int) -> Rows:
     """Test, with all faults at once, that they are independent of each other."""
     happened = _decisions(scenes)
     for (one, slot), (other, its) in combinations(_EVENTS, 2):
-        # Two things matter where it is the same fault.
+        # A third thing is needed only for two events of the same fault.
         if one != other and 2 in (*slot, *its):
             continue
         counts = Counter(zip(happened[one, slot], happened[other, its], strict=True))
@@ -184,7 +184,7 @@ def _decisions(scenes: int) -> dict[tuple[str, tuple[int, ...]], list[bool]]:
 
 _ALL = f"all faults at {RATE}"
 _FAULTS = ("drop", "wrong_object", "wrong_color", "swap_colors", "extra", "flip_relation")
-#: Faults, and the thing that they happen to: the second, for the first is never dropped, and a third.
+#: Faults and the thing that they apply to: the second, because the first is never dropped, or the third.
 _EVENTS: tuple[tuple[str, tuple[int, ...]], ...] = (
     *((fault, (slot,)) for slot in (1, 2) for fault in _FAULTS[:3]),
     *((fault, ()) for fault in _FAULTS[3:]),

@@ -1,8 +1,8 @@
-"""What the autoencoder leaves of unseen pictures: ``python -m t2i_miniworld.evaluate_autoencoder DATA WEIGHTS``.
+"""Evaluate the autoencoder on unseen pictures: ``python -m t2i_miniworld.evaluate_autoencoder DATA WEIGHTS``.
 
-Prints mean absolute errors (of 255) on things and ground, PSNR, and how often the mini-segmenter counts each kind
-rightly in what comes out, beside the same of the pictures themselves. With --sheet PNG the first pictures, each
-above what became of it.
+Prints mean absolute errors (of 255) on things and background, PSNR, and how often the mini-segmenter counts each
+kind correctly in the pictures and in their reconstructions. --sheet PNG shows the first pictures, each above its
+reconstruction.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from t2i_miniworld.latents import trained
 from t2i_miniworld.segmenting import regions
 from t2i_miniworld.training_data import labels, load
 
-#: A region counts as found by TIAM's rule.
+#: TIAM's threshold: regions with less confidence do not count.
 _CONFIDENCE = 0.25
 
 
 @torch.no_grad()
 def passed(network: AutoencoderKL, images: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Images (N, S, S, 3) as they come back from their latents."""
+    """Return images (N, S, S, 3) reconstructed from their latents."""
     pictures = torch.from_numpy(images).permute(0, 3, 1, 2).float() / 127.5 - 1
     drawn = torch.cat([network.decode(network.encode(x).latent_dist.mean).sample for x in pictures.split(20)])
     found: NDArray[np.uint8] = ((drawn.clamp(-1, 1) + 1) * 127.5).round().byte().permute(0, 2, 3, 1).numpy()
@@ -37,7 +37,7 @@ def passed(network: AutoencoderKL, images: NDArray[np.uint8]) -> NDArray[np.uint
 
 
 def as_counted(images: NDArray[np.uint8], truths: list[Truth]) -> float:
-    """How often the mini-segmenter counts each kind rightly."""
+    """Return how often the mini-segmenter counts each kind correctly."""
     network = segmenter.load()
     names = segmenter.classes(network)
     right = 0
@@ -48,7 +48,7 @@ def as_counted(images: NDArray[np.uint8], truths: list[Truth]) -> float:
 
 
 def measure(data: Path, weights: Path, scenes: int, sheet: Path | None) -> dict[str, float]:
-    """Pass the first unseen scenes through, and measure."""
+    """Reconstruct the first unseen scenes, and measure the errors."""
     drawn = list(load(data, "heldout"))
     images = np.concatenate([one.images for one in drawn])[:scenes]
     truths = [truth for one in drawn for truth in one.truths][:scenes]
@@ -68,7 +68,7 @@ def measure(data: Path, weights: Path, scenes: int, sheet: Path | None) -> dict[
 
 
 def pairs(above: NDArray[np.uint8], below: NDArray[np.uint8], columns: int = 10) -> NDArray[np.uint8]:
-    """Images in rows, each row above what became of it."""
+    """Return images in rows, each row above its reconstructions."""
     rows, columns = [], min(columns, len(above))
     for at in range(0, len(above) - columns + 1, columns):
         rows += [np.concatenate(list(images[at : at + columns]), axis=1) for images in (above, below)]

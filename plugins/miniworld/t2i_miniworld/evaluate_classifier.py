@@ -1,11 +1,11 @@
 """Measure the mini-classifier on pictures it never saw: ``python -m t2i_miniworld.evaluate_classifier DATA``.
 
-DATA has pictures of one thing each, drawn with as many light paths as those to be judged:
+DATA has pictures of one thing each, with the number of light paths that pictures of the simulator have:
 
     python -m t2i_miniworld.training_data DATA --purpose classifier --split heldout --scenes 1500 --samples 16
 
-Prints how often the most probable leaf is the one drawn, in all, by leaf, kind and paint, and after changes that
-pictures go through; how well the probabilities are calibrated; and what is taken for what.
+Prints how often the most probable leaf is correct, overall, by leaf, kind and paint, and for degraded pictures;
+the calibration of the probabilities; and the confusions.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from t2i_miniworld.evaluate_segmenter import DEGRADED, share
 from t2i_miniworld.training_data import load
 from t2i_miniworld.vocabulary import LEAVES
 
-#: As many as the metric `calibration` has.
+#: Number of bins, the same as of the metric `calibration`.
 BINS = 100
 _BATCH = 100
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What was answered: ``probabilities`` (N, K) over the leaves; and the ``labels`` (N,) that were right."""
+    """Answers: ``probabilities`` (N, K) over the leaves, and the correct ``labels`` (N,)."""
 
     probabilities: NDArray[np.float64]
     labels: NDArray[np.intp]
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Whether the most probable leaf is the right one."""
+        """Return whether the most probable leaf is correct."""
         return np.asarray(self.probabilities.argmax(axis=1) == self.labels)
 
     def figures(self) -> dict[str, object]:
-        """Accuracy with Wilson's interval, mean confidence, and calibration error."""
+        """Return accuracy with Wilson's interval, mean confidence, and calibration error."""
         confidence = self.probabilities.max(axis=1)
         return {
             "accuracy": share(Counter(self.right.tolist())),
@@ -57,14 +57,14 @@ class Answers:
 
 
 def calibration_error(confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
-    """Expected calibration error: mean of |accuracy - mean confidence| over `BINS` bins of equal width."""
+    """Return the expected calibration error: mean |accuracy - mean confidence| over `BINS` bins of equal width."""
     bins = np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
     return float(np.abs(np.bincount(bins, right - confidence)).sum() / len(right))
 
 
 @torch.no_grad()
 def answer(network: nn.Module, pictures: list[Image.Image], labels: list[int]) -> Answers:
-    """What the network says of pictures, which timm prepares as its config says."""
+    """Classify pictures, preprocessed by timm according to the network's config."""
     logits = [
         network(classifier.prepared(network, pictures[start : start + _BATCH]))
         for start in range(0, len(pictures), _BATCH)
@@ -73,7 +73,7 @@ def answer(network: nn.Module, pictures: list[Image.Image], labels: list[int]) -
 
 
 def measure(network: nn.Module, images: NDArray[np.uint8], shown: list[Instance]) -> dict[str, object]:
-    """All figures of the model card on pictures (N, S, S, 3) of one thing each, as plain data."""
+    """Return all figures of the model card for pictures (N, S, S, 3) of one thing each."""
     labels = [classifier.LABELS.index(leaf_of(thing)) for thing in shown]
     figures: dict[str, object] = {}
     for name, change in DEGRADED.items():

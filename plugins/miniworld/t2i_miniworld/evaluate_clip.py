@@ -1,10 +1,10 @@
-"""How often the right caption is nearest among ten: ``python -m t2i_miniworld.evaluate_clip DATA CLIP``.
+"""Measure how often the true caption is nearest among ten: ``python -m t2i_miniworld.evaluate_clip DATA CLIP``.
 
-For each unseen picture and each aspect (object, colour, count, relation, attribute) a true caption and nine that
-are false in that aspect alone; where there are not nine, the picture is left out. `any`: nine captions of other
-pictures that are false of this one. With --text CLIP is a folder of `train_text`, and in place of each picture
-stands what its annotations say: the most that pictures can reach. With --hats DATA has people (drawn with
-`--purpose people`), the texts are HATS, and what is told is how often the first is nearer, by what they wear.
+Each unseen picture and aspect (object, colour, count, relation, attribute) has one true caption and nine that are
+false only in that aspect; pictures without nine such captions are skipped. For the aspect `any`, the nine are
+captions of other pictures that are false of this one. With --text, CLIP is a folder of `train_text`, and
+annotations replace the pictures, which gives an upper bound. With --hats, DATA has people (made with `--purpose
+people`), the texts are HATS, and the output is how often the first is nearer, for people with and without a hat.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from t2i_miniworld.training_data import load
 from t2i_miniworld.wording import PAINTSKILLS, TIAM, say
 
 OTHERS = 9
-#: A human with a hat, and without: of bias's kind of question.
+#: Texts about a human with and without a hat, as in questions of `bias`.
 HATS = ("a photo of a human with a hat", "a photo of a human without a hat")
 _TRIES = 60
 
@@ -39,28 +39,28 @@ _TRIES = 60
 def candidates(
     shown: tuple[Instance, ...], aspect: str, pool: list[str], rng: np.random.Generator
 ) -> list[str] | None:
-    """A true caption and `OTHERS` false ones, all different; None where there are not so many."""
+    """Return a true caption and `OTHERS` different false ones, or None if fewer are found."""
     if aspect == "any":
         wrong = [text for text in dict.fromkeys(pool) if not holds(read(text), shown)][:OTHERS]
         return [caption(shown, rng), *wrong] if len(wrong) == OTHERS else None
-    right = _said(_telling(shown, aspect, rng))
+    right = _phrase(_find_statement(shown, aspect, rng))
     found: dict[str, None] = {}
     for _ in range(_TRIES):
         reading = wrong_statement(shown, aspect, rng, tries=1)
-        if reading is not None and _tells(reading, aspect):
-            found[_said(reading)] = None
+        if reading is not None and _mentions(reading, aspect):
+            found[_phrase(reading)] = None
         if len(found) == OTHERS:
             return [right, *found]
     return None
 
 
-def _telling(shown: tuple[Instance, ...], aspect: str, rng: np.random.Generator) -> Reading:
-    """A true statement that says something of the aspect, where one is found soon."""
+def _find_statement(shown: tuple[Instance, ...], aspect: str, rng: np.random.Generator) -> Reading:
+    """Return a true statement, one that mentions the aspect if one of 20 does."""
     readings = [statement(shown, rng) for _ in range(20)]
-    return next((reading for reading in readings if _tells(reading, aspect)), readings[0])
+    return next((reading for reading in readings if _mentions(reading, aspect)), readings[0])
 
 
-def _tells(reading: Reading, aspect: str) -> bool:
+def _mentions(reading: Reading, aspect: str) -> bool:
     said = {
         "colour": any(phrase.paints for phrase in reading.phrases),
         "relation": bool(reading.sides),
@@ -69,14 +69,14 @@ def _tells(reading: Reading, aspect: str) -> bool:
     return said.get(aspect, True)
 
 
-def _said(reading: Reading) -> str:
-    """The plainest words: relations in PaintSkills', all else in TIAM's."""
+def _phrase(reading: Reading) -> str:
+    """Return the statement in plain words: relations in PaintSkills', everything else in TIAM's."""
     return say(reading, PAINTSKILLS if reading.sides else TIAM)
 
 
 @torch.no_grad()
 def pictures_at(clip: Clip, images: NDArray[np.uint8]) -> Tensor:
-    """Vectors of pictures (N, S, S, 3)."""
+    """Return the vectors of pictures (N, S, S, 3)."""
     pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
     return torch.cat([clip.images(batch.float() / 255) for batch in pixels.split(50)])
 
@@ -85,7 +85,7 @@ def pictures_at(clip: Clip, images: NDArray[np.uint8]) -> Tensor:
 def measure(
     tokenizer: CLIPTokenizer, told: TextSide, vectors: Tensor, shown: list[tuple[Instance, ...]], seed: int = 0
 ) -> dict[str, tuple[int, int]]:
-    """By aspect how often the right caption of ten was nearest to a vector, and of how many."""
+    """Return for each aspect how often the true caption of ten is nearest, and the number of pictures."""
     rng = np.random.default_rng(seed)
     pool = [caption(one, rng) for one in shown]
     found = {}
@@ -104,7 +104,7 @@ def measure(
 def hats(
     tokenizer: CLIPTokenizer, told: TextSide, vectors: Tensor, shown: list[tuple[Instance, ...]]
 ) -> dict[str, tuple[int, int]]:
-    """Of people with a hat, and of those without: how often the text with one is nearer, and of how many."""
+    """Return for people with and without a hat how often the text with one is nearer, and their number."""
     nearer = (vectors @ told.texts(tokens(tokenizer, list(HATS))).T).argmax(dim=1) == 0
     worn = torch.tensor(
         [any(one.attributes.get("hat") == "yes" for one in things) for things in shown], dtype=torch.bool
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("clip", type=Path)
     parser.add_argument("--scenes", type=int, default=1_000)
     parser.add_argument("--text", action="store_true", help="CLIP is a folder of train_text")
-    parser.add_argument("--hats", action="store_true", help="DATA has people: which are read as with a hat")
+    parser.add_argument("--hats", action="store_true", help="DATA has people: measure who counts as wearing a hat")
     given = parser.parse_args()
     drawn = list(load(given.data, "heldout"))
     truths = [truth for one in drawn for truth in one.truths][: given.scenes]

@@ -1,9 +1,9 @@
-"""Measure the mini-segmenter on scenes it never saw: ``python -m t2i_miniworld.evaluate_segmenter FOLDER``.
+"""Measure the mini-segmenter on unseen scenes: ``python -m t2i_miniworld.evaluate_segmenter FOLDER``.
 
-Four sets, drawn once to FOLDER: each kind alone; two things of different kinds; the same two with the second left
-out; and one to four of one kind. A thing counts as found by TIAM's rule (its class at least once, confidence .25).
-Prints S (all found | all drawn), F (all "found" | one missing), exact counts, how painted things are read through
-its masks, and what is left of S under JPEG, blur, noise and a shift of hue.
+Four sets, rendered once to FOLDER: each kind alone; two things of different kinds; the same two with the second
+left out; and one to four of one kind. A thing counts as found by TIAM's rule (its class at least once, confidence
+.25). Prints S (all found | all drawn), F (all "found" | one missing), exact counts, the colours read through its
+masks, and S under JPEG, blur, noise and a shift of hue.
 """
 
 from __future__ import annotations
@@ -39,7 +39,14 @@ _PER_SHARD = 100
 
 @dataclass(frozen=True)
 class Trial:
-    """One picture to judge: the ``set`` it is of, what is asked, how many of it are drawn (the first ones)."""
+    """One picture to judge.
+
+    Attributes:
+        set: Name of its set.
+        asked: The requested things.
+        drawn: Number of things, the first ones, that are drawn.
+        number: Number of the picture, which varies the layout.
+    """
 
     set: str
     asked: tuple[Thing, ...]
@@ -49,7 +56,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class DrawnTrial:
-    """A drawn trial: ``image`` (H, W, 3) uint8 and ``owner`` (H, W) int8, the index of the thing or -1."""
+    """A drawn trial: ``image`` (H, W, 3) uint8, and ``owner`` (H, W) int8, each pixel's thing or -1."""
 
     trial: Trial
     image: NDArray[np.uint8]
@@ -58,16 +65,21 @@ class DrawnTrial:
 
 @dataclass(frozen=True)
 class FoundInstance:
-    """An instance, by the name of its class."""
+    """A found instance, with the name of its class."""
 
     kind: str
     mask: NDArray[np.bool_]
 
 
 def trials(alone: int, pairs: int, counts: int) -> Iterator[Trial]:
-    """All trials: ``alone`` per kind, ``pairs`` per ordered pair of kinds, ``counts`` per kind and number of it.
+    """Yield all trials.
 
-    Every other one is painted, two things in differing paints, several of one kind in one.
+    Every other one is painted: two things in different paints, several of one kind in the same paint.
+
+    Args:
+        alone: Trials per kind alone.
+        pairs: Trials per ordered pair of kinds.
+        counts: Trials per kind and number of things.
     """
     paints = list(PAINTS)
     for number in range(alone):
@@ -89,7 +101,7 @@ def trials(alone: int, pairs: int, counts: int) -> Iterator[Trial]:
 
 
 def draw_trial(trial: Trial) -> DrawnTrial:
-    """Draw one trial: the layout is that of all things asked for."""
+    """Draw one trial, in the layout of all requested things."""
     from t2i_miniworld.render import draw
 
     # A pair keeps its layout when the second thing is left out.
@@ -101,7 +113,7 @@ def draw_trial(trial: Trial) -> DrawnTrial:
 
 
 def draw_trials(batch: tuple[Path, tuple[Trial, ...]]) -> Path:
-    """Draw trials to a file that is not there yet, and return its path."""
+    """Draw trials to a file unless it exists, and return its path."""
     path, todo = batch
     if not path.exists():
         drawn = [draw_trial(trial) for trial in todo]
@@ -114,7 +126,7 @@ def draw_trials(batch: tuple[Path, tuple[Trial, ...]]) -> Path:
 def look(
     network: SegformerForSemanticSegmentation, images: Iterable[NDArray[np.uint8]]
 ) -> Iterator[list[FoundInstance]]:
-    """What the network finds in each image with `CONFIDENCE`."""
+    """Yield the instances that the network finds in each image with `CONFIDENCE`."""
     names = segmenter.classes(network)
     for probabilities in segmenter.probabilities(network, images):
         found = regions(probabilities)
@@ -122,7 +134,7 @@ def look(
 
 
 def measure(shown: list[DrawnTrial], found: list[list[FoundInstance]]) -> dict[str, object]:
-    """All figures of the model card on pictures as they are drawn, as plain data."""
+    """Return all figures of the model card for undegraded pictures."""
     sets: dict[str, Counter[bool]] = defaultdict(Counter)
     tables: dict[str, dict[str, Counter[bool]]] = defaultdict(lambda: defaultdict(Counter))
     mistaken: Counter[str] = Counter()
@@ -158,10 +170,11 @@ def measure(shown: list[DrawnTrial], found: list[list[FoundInstance]]) -> dict[s
 
 
 def colours(shown: list[DrawnTrial], found: list[list[FoundInstance]]) -> dict[str, object]:
-    """How things of each paint (or none, ``natural``) are read through the found masks.
+    """Return the colours read through the found masks, for things of each paint (``natural`` for none).
 
-    By paint, how often as which; by class and paint, which part of those found as their paint and no other.
-    Several things of one kind are left out: which mask is whose cannot be said.
+    One table counts by paint which colours are read; the other counts, by class and paint, the found things that
+    are read as exactly their paint. Pictures with several things of one kind are skipped, because their masks
+    cannot be assigned.
     """
     table: dict[str, Counter[str]] = {paint: Counter() for paint in (*PAINTS, "natural")}
     right: dict[str, dict[str, Counter[bool]]] = defaultdict(lambda: defaultdict(Counter))
@@ -196,7 +209,7 @@ def _tensor(image: NDArray[np.uint8]) -> torch.Tensor:
     return torch.from_numpy(image).permute(2, 0, 1).float() / 255
 
 
-#: What pictures may have gone through before they are judged.
+#: Degradations of pictures, by name.
 DEGRADED: dict[str, Callable[[NDArray[np.uint8]], torch.Tensor]] = {
     "as drawn": _tensor,
     "JPEG, quality 50": lambda image: compress(_tensor(image), 50),
@@ -208,7 +221,7 @@ DEGRADED: dict[str, Callable[[NDArray[np.uint8]], torch.Tensor]] = {
 
 
 def degraded(network: SegformerForSemanticSegmentation, shown: list[DrawnTrial]) -> dict[str, object]:
-    """S of one thing, and exact counts, when pictures were changed after they were drawn."""
+    """Return S of one thing, and exact counts, for degraded pictures."""
     table = {}
     for name, change in DEGRADED.items():
         images = [
@@ -220,14 +233,14 @@ def degraded(network: SegformerForSemanticSegmentation, shown: list[DrawnTrial])
 
 
 def share(count: Counter[bool]) -> dict[str, float]:
-    """A proportion with Wilson's interval of 95 %."""
+    """Return a share with Wilson's 95 % interval."""
     total = count.total()
     low, high = wilson(count[True], total)
     return {"value": round(count[True] / total, 4), "low": round(low, 4), "high": round(high, 4), "n": total}
 
 
 def drawn(folder: Path, todo: list[Trial], name: str, workers: int | None = None) -> list[DrawnTrial]:
-    """The trials' pictures, drawn once and kept in ``folder`` by hundreds; a stopped run goes on where it was."""
+    """Draw the trials' pictures, and store them in ``folder`` by hundreds; an interrupted run resumes."""
     folder.mkdir(parents=True, exist_ok=True)
     batches = [tuple(todo[start : start + _PER_SHARD]) for start in range(0, len(todo), _PER_SHARD)]
     jobs = [(folder / f"evaluation-{name}-{number:03d}.npz", batch) for number, batch in enumerate(batches)]
@@ -239,7 +252,7 @@ def drawn(folder: Path, todo: list[Trial], name: str, workers: int | None = None
 
 
 def main() -> None:
-    """Draw what is missing, judge, and print the figures as JSON."""
+    """Draw missing pictures, judge all, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", type=Path, default=segmenter.WEIGHTS)

@@ -1,9 +1,9 @@
-"""Training pictures as latents, computed once: ``python -m t2i_miniworld.latents DATA AUTOENCODER OUT``.
+"""Encode training pictures as latents: ``python -m t2i_miniworld.latents DATA AUTOENCODER OUT``.
 
-For each shard of DATA a file NAME.npy in OUT, (100, 4, 16, 16) float16: the means of the autoencoder's posteriors,
-not scaled. Files that exist are left alone. OUT/scaling.json holds one over their standard deviation, which brings
-them to 1, measured on the first 1,000 pictures. The weights that made them are named by a digest in
-OUT/autoencoder.txt, and another autoencoder wants another folder.
+For each shard of DATA, OUT gets a file NAME.npy (100, 4, 16, 16), float16, with the unscaled means of the
+autoencoder's posteriors. Existing files are kept. OUT/scaling.json has the reciprocal of their standard deviation,
+measured on the first 1,000 pictures. OUT/autoencoder.txt has a digest of the autoencoder's weights; another
+autoencoder needs another folder.
 """
 
 from __future__ import annotations
@@ -26,12 +26,16 @@ _MEASURED = 10
 
 
 def encode(data: Path, weights: Path, out: Path, splits: tuple[str, ...] = ("train", "heldout")) -> None:
-    """Encode all shards that are not yet. Raises SystemExit where ``out`` is another autoencoder's."""
+    """Encode all shards that are not encoded yet.
+
+    Raises:
+        SystemExit: If ``out`` contains latents of another autoencoder.
+    """
     network = trained(weights)
     out.mkdir(parents=True, exist_ok=True)
     mark = out / "autoencoder.txt"
     if mark.exists() and mark.read_text() != digest(network):
-        raise SystemExit(f"{out} holds latents of another autoencoder; choose another folder")
+        raise SystemExit(f"{out} contains latents of another autoencoder; choose another folder")
     mark.write_text(digest(network))
     for path in [path for split in splits for path in shards(data, split)]:
         target = out / f"{path.stem}.npy"
@@ -47,7 +51,7 @@ def encode(data: Path, weights: Path, out: Path, splits: tuple[str, ...] = ("tra
 
 
 def trained(weights: Path) -> AutoencoderKL:
-    """The averaged network of a training folder."""
+    """Load the averaged network from a training folder."""
     settings = json.loads((weights / "settings.json").read_text())
     network: AutoencoderKL = load_average(autoencoder.build(tuple(settings["channels"])), weights)
     return network
@@ -55,7 +59,7 @@ def trained(weights: Path) -> AutoencoderKL:
 
 @torch.no_grad()
 def latents_of(network: AutoencoderKL, images: NDArray[np.uint8]) -> NDArray[np.float16]:
-    """Latents (N, 4, S / 8, S / 8) of images (N, S, S, 3)."""
+    """Return the latents (N, 4, S / 8, S / 8) of images (N, S, S, 3)."""
     pictures = torch.from_numpy(images).permute(0, 3, 1, 2).float() / 127.5 - 1
     means = [network.encode(batch).latent_dist.mean for batch in pictures.split(20)]
     found: NDArray[np.float16] = torch.cat(means).half().numpy()
@@ -63,7 +67,7 @@ def latents_of(network: AutoencoderKL, images: NDArray[np.uint8]) -> NDArray[np.
 
 
 def digest(network: torch.nn.Module) -> str:
-    """What names these very weights."""
+    """Return a digest of the network's weights."""
     found = hashlib.blake2b(digest_size=16)
     for name, value in network.state_dict().items():
         found.update(name.encode() + value.contiguous().cpu().numpy().tobytes())

@@ -1,6 +1,6 @@
 """Make the mini world's part of WordNet: ``python -m t2i_miniworld.make_taxonomy WORDNET_FOLDER``.
 
-WORDNET_FOLDER holds the files of WordNet 3.0 (data.noun, index.noun, ...). Needs nltk, which nothing else does.
+WORDNET_FOLDER contains the files of WordNet 3.0 (data.noun, index.noun, ...). This script needs nltk.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from t2i_miniworld import names
 from t2i_miniworld.taxonomy import FILE
 from t2i_miniworld.vocabulary import LEAVES
 
-#: NLTK's reader wants the list of WordNet's 45 lexicographer files, which some distributions leave out. Names of
-#: files have no part in a taxonomy.
+#: NLTK's reader needs the list of WordNet's 45 lexicographer files, which some distributions omit. The taxonomy
+#: does not depend on these names.
 _LEXNAMES = "".join(f"{number:02d}\tfile{number:02d}\t1\n" for number in range(45))
 
 
 @contextmanager
 def reader(wordnet: Path) -> Iterator[Any]:
-    """NLTK's reader of WordNet's files."""
+    """Return NLTK's reader of WordNet's files."""
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     with tempfile.TemporaryDirectory() as folder:
-        # The reader opens nothing but corpora on NLTK's own path.
+        # The reader opens only corpora on NLTK's path.
         nltk.data.path.insert(0, folder)
         corpus = Path(folder) / "corpora" / "wordnet"
         shutil.copytree(wordnet, corpus)
@@ -40,7 +40,7 @@ def reader(wordnet: Path) -> Iterator[Any]:
 
 
 def closures(wordnet: Any) -> dict[str, list[str]]:
-    """Each leaf's ancestors over all paths of hypernyms and instance hypernyms, sorted, without itself."""
+    """Return each leaf's ancestors over all paths of hypernyms and instance hypernyms, sorted, without itself."""
     found = {}
     for leaf in LEAVES:
         above = wordnet.synset(leaf).closure(lambda synset: synset.hypernyms() + synset.instance_hypernyms())
@@ -49,9 +49,9 @@ def closures(wordnet: Any) -> dict[str, list[str]]:
 
 
 def lemmas(wordnet: Any, synsets: set[str]) -> dict[str, list[str]]:
-    """What each synset is called: its first lemma, and those others of which it is the most frequent meaning.
+    """Return the names of each synset: its first lemma, and the others of which it is the most frequent meaning.
 
-    So a `good` is no refrigerator (commodity.n.01) and a `soul` no human.
+    For example, `good` is not a name of a refrigerator (commodity.n.01), nor `soul` of a human.
     """
     found = {}
     for synset in sorted(synsets):
@@ -62,7 +62,7 @@ def lemmas(wordnet: Any, synsets: set[str]) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Write the files that the package carries."""
+    """Write the taxonomy's files in the package."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wordnet", type=Path)
     with reader(parser.parse_args().wordnet) as wordnet:

@@ -92,7 +92,7 @@ def segment(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> Segments:
 def classify(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> ClassScores | Failure:
     """Return the class of the thing with the most visible pixels."""
     if not shown.instances:
-        return Failure("nothing is drawn that could be classified")
+        return Failure("the picture shows nothing that could be classified")
     largest = max(shown.instances, key=lambda instance: instance.mask.area())
     logits = np.zeros(len(labels), np.float32)
     logits[_class_of(largest, labels)] = _CERTAIN

@@ -1,7 +1,7 @@
 """Pack `mini-clip` as an open_clip folder: ``python -m t2i_miniworld.pack_clip CLIP OUT``.
 
-CLIP is a folder of `train_clip`. Half precision, safetensors, the tokenizer beside it: what `open-clip:OUT` loads.
-The image tower is open_clip's own already; the text tower is the same network under other names.
+CLIP is a folder of `train_clip`. OUT has safetensors in half precision and the tokenizer, and `open-clip:OUT`
+loads it. The image tower is already open_clip's; the text tower is the same network with other names of weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from t2i_miniworld import train_clip
 from t2i_miniworld.clip import DEVIATION, MEAN, SIZE, TRUNK, WIDTH, Clip
 
 _NAME = "mini-clip"
-#: A block's parts, as transformers and as open_clip name them.
+#: Names of a block's parts in transformers and in open_clip.
 _PARTS = {
     "layer_norm1": "ln_1",
     "self_attn.out_proj": "attn.out_proj",
@@ -49,7 +49,7 @@ def pack(folder: Path, out: Path) -> Path:
 
 
 def weights(trained: Clip) -> dict[str, Tensor]:
-    """The weights by the names of open_clip's CLIP."""
+    """Return the weights under the names of open_clip's CLIP."""
     return {
         **{f"visual.{name}": value for name, value in trained.visual.state_dict().items()},
         **_text_weights(trained.told.text),
@@ -77,7 +77,7 @@ def _text_weights(encoder: CLIPTextModel) -> dict[str, Tensor]:
 
 
 def _config(encoder: CLIPTextModel) -> dict[str, Any]:
-    """What open_clip builds the same network from."""
+    """Return open_clip's config of the same network."""
     told = encoder.config
     return {
         "embed_dim": WIDTH,
@@ -101,7 +101,7 @@ def _config(encoder: CLIPTextModel) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read the command line, pack, and say how large it is."""
+    """Read the command line, pack, and print the size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clip", type=Path)
     parser.add_argument("out", type=Path)

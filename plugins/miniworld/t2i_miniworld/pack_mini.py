@@ -1,7 +1,7 @@
 """Pack `mini` as a diffusers folder: ``python -m t2i_miniworld.pack_mini AUTOENCODER TEXT DENOISER OUT``.
 
-Half precision, safetensors: what `t2i eval --model diffusers:OUT` loads. With --snapshot N the denoiser's weights
-after N steps, as `mini-early` has them.
+OUT has safetensors in half precision, and `t2i eval --model diffusers:OUT` loads it. --snapshot N packs the
+denoiser's weights after N steps, as in `mini-early`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from t2i_miniworld.latents import digest, trained
 def pack(autoencoder: Path, text: Path, denoising: Path, out: Path, snapshot: int | None = None) -> Path:
     """Write the folder and return it.
 
-    Raises SystemExit where the denoiser was trained with another autoencoder or text encoder.
+    Raises:
+        SystemExit: If the denoiser was trained with another autoencoder or text encoder.
     """
     settings = json.loads((denoising / "settings.json").read_text())
     vae = trained(autoencoder)
@@ -49,7 +50,7 @@ def pack(autoencoder: Path, text: Path, denoising: Path, out: Path, snapshot: in
 
 
 def main() -> None:
-    """Read the command line, pack, and say how large it is."""
+    """Read the command line, pack, and print the size."""
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("autoencoder", "text", "denoiser", "out"):
         parser.add_argument(name, type=Path)

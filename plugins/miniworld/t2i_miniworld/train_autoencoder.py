@@ -1,7 +1,7 @@
 """Train the autoencoder of `mini`: ``python -m t2i_miniworld.train_autoencoder DATA OUT``.
 
-DATA holds the shards of `training_data` for the generator, and may still be growing. The same command goes on from
-the checkpoint in OUT.
+DATA contains the generator's shards of `training_data`; more may be added during the training. The same command
+resumes from the checkpoint in OUT.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from torch import Tensor, nn
 from t2i_miniworld import autoencoder
 from t2i_miniworld.pictures import Pictures
 
-#: Side of the parts of pictures that every other step is about.
+#: Side of the crops on which every other step trains, in pixels.
 CROP = 64
 
-#: Light, red against green, yellow against blue, as weights of red, green and blue: differences count in these.
-#: In red, green and blue nearly all of them is light, and a small network finds the greys first and paints late.
+#: Weights of red, green and blue for brightness, red minus green, and yellow minus blue, in which the loss
+#: measures differences. In RGB almost all differences are brightness, so a small network would learn colours late.
 OPPONENTS = ((0.5, 0.5, 0.5), (1.0, -1.0, 0.0), (0.5, 0.5, -1.0))
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """What counts how much in the loss.
+    """Weights of the parts of the loss.
 
-    background  of a pixel of no thing, beside 1 for one of a thing: ground is most of a picture, and easy
-    edges       of differences between neighbouring pixels
-    coarse      of the picture at half and at a quarter of its size
-    kl          of the latents' divergence from a standard normal, per number
+    Attributes:
+        background: Weight of a background pixel; a pixel of a thing has 1.
+        edges: Weight of differences between neighbouring pixels.
+        coarse: Weight of the picture at half and at a quarter of its size.
+        kl: Weight of the divergence of the latents from a standard normal, per number.
     """
 
     background: float = 0.35
@@ -45,9 +46,16 @@ class Weighing:
 def losses(
     network: nn.Module, pictures: Tensor, things: Tensor, weighing: Weighing, random: torch.Generator
 ) -> dict[str, Tensor]:
-    """All parts of the loss for pictures (N, 3, S, S) in -1 to 1, with ``things`` (N, 1, S, S) where things are.
+    """Return all parts of the loss.
 
-    Absolute differences where pixels count, so that edges stay and the grain of drawing does not.
+    Pixels are compared by absolute differences, which keep edges and ignore the renderer's noise.
+
+    Args:
+        network: The autoencoder.
+        pictures: Pictures (N, 3, S, S), -1 to 1.
+        things: Mask of things (N, 1, S, S), 0 or 1.
+        weighing: Weights of the parts.
+        random: Source of randomness for the latents.
     """
     latents = network.encode(pictures).latent_dist
     drawn = network.decode(latents.sample(generator=random)).sample
@@ -72,7 +80,7 @@ def run(
 ) -> nn.Module:
     """Train on the first ``scenes`` pictures, mirrored half of the time; return the averaged network.
 
-    A batch is ``course.batch`` whole pictures, or as many pixels of parts.
+    A batch has ``course.batch`` whole pictures, or the same number of pixels in crops.
     """
     pictures, weighing = Pictures(data, "train", scenes), Weighing()
     torch.manual_seed(course.seed)
@@ -84,7 +92,7 @@ def run(
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         if step % CHECKPOINT == 0:
             pictures.refresh()
-        # Whole pictures are mostly ground: every other step is about parts of them that show a thing.
+        # Whole pictures are mostly background, so every other step uses crops around things.
         parts = step % 2 == 1
         count = course.batch * (side // CROP) ** 2 if parts else course.batch
         chosen = torch.randint(len(pictures), (count,), generator=random)
@@ -107,7 +115,7 @@ def run(
 
 
 def _corner(truth: Truth, random: torch.Generator) -> tuple[int, int]:
-    """The upper left corner of a part of a picture, around one of its things."""
+    """Return the upper left corner (x, y) of a crop around one of the picture's things."""
     which, x_off, y_off = torch.rand(3, generator=random).tolist()
     x0, y0, x1, y1 = truth.instances[int(which * len(truth.instances))].box
     x, y = ((low + high) / 2 - CROP * (0.25 + 0.5 * off) for low, high, off in ((x0, x1, x_off), (y0, y1, y_off)))

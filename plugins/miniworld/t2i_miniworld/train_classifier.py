@@ -1,8 +1,9 @@
-"""Train the mini-classifier: ``python -m t2i_miniworld.train_classifier OUT DATA...``; the same command goes on.
+"""Train the mini-classifier: ``python -m t2i_miniworld.train_classifier OUT DATA...``.
 
-Each DATA is a folder of `training_data`, drawn for the generator or the classifier. Every leaf is seen as often:
-pictures of it alone as a whole, and squares about one thing of any picture. Two of three views are changed as a
-file format or a small diffusion model might. At the end the averaged weights lie in OUT/model.
+Each DATA is a folder of `training_data`, made for the generator or the classifier. All leaves are equally
+frequent: views are whole pictures of a single thing, and square crops around one thing of any picture. Two of
+three views are degraded, as by a file format or a small diffusion model. The same command resumes; at the end
+OUT/model has the averaged weights.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from t2i_miniworld.augment import degrade
 from t2i_miniworld.training_data import load
 from t2i_miniworld.views import Things, cut
 
-#: How many of the views are left as they were drawn.
+#: Share of the views that are not degraded.
 _CLEAN = 0.35
 
 
 def read(folders: list[Path], most: int) -> tuple[Tensor, list[Truth]]:
-    """The first pictures of each folder, at most so many: (N, 3, S, S) uint8, and what is true of each."""
+    """Return at most the first ``most`` pictures of each folder (N, 3, S, S), uint8, and their ground truth."""
     drawn = [one for folder in folders for one in load(folder, "train", most)]
     images = np.concatenate([one.images for one in drawn])
     return torch.from_numpy(images).permute(0, 3, 1, 2), [truth for one in drawn for truth in one.truths]
 
 
 def run(out: Path, folders: list[Path], course: Course, most: int) -> nn.Module:
-    """Train on at most so many pictures of each folder; return the averaged network."""
+    """Train on at most ``most`` pictures of each folder; return the averaged network."""
     images, truths = read(folders, most)
     things = Things(truths, classifier.LABELS)
     torch.manual_seed(course.seed)
-    # Twice as fast in this order of memory: most of its convolutions are depthwise.
+    # This memory format doubles the speed, because most convolutions are depthwise.
     network = classifier.build().train().to(memory_format=torch.channels_last)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
@@ -66,7 +67,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pictures", type=int, default=16_000, help="at most so many of each folder")
+    parser.add_argument("--pictures", type=int, default=16_000, help="maximum number from each folder")
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)

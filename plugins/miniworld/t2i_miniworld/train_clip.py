@@ -1,9 +1,9 @@
-"""Train `mini-clip`'s pictures: ``python -m t2i_miniworld.train_clip DATA... TEXT OUT``; the same command goes on.
+"""Train the image tower of `mini-clip`: ``python -m t2i_miniworld.train_clip DATA... TEXT OUT``.
 
-TEXT is a folder of `train_text`, whose texts and scenes stay where they are. The pictures' tower begins as the
-mini-classifier. A picture learns to be where its scene is, and which texts of the batch are true of it. That the
-features say what stands where is trained beside it, for a vector alone teaches a network slowly which pixels it is
-about.
+TEXT is a folder of `train_text`; its text tower is frozen. The image tower is initialised with the
+mini-classifier. It learns to map each picture to the vector of its scene, and which texts of the batch are true of
+it. An auxiliary loss trains its features to predict the content of each cell, because a single vector teaches
+slowly which pixels matter. The same command resumes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from t2i_miniworld.latents import digest
 from t2i_miniworld.train_classifier import read
 from t2i_miniworld.train_text import fit_of, ideal, texts_of, tokens, truths_of
 
-#: The trunk's block whose map has as many cells as `cells_of`, and its channels.
+#: Block of the trunk whose map has the same number of cells as `cells_of`, and its number of channels.
 _MIDWAY, _CHANNELS = 3, 48
 
 
 class ClipLearner(nn.Module):
-    """The network, and the layer that reads what stands in each cell from features midway through its trunk."""
+    """The network, and a layer that predicts the content of each cell from features midway through the trunk."""
 
     def __init__(self, network: Clip) -> None:
         super().__init__()
@@ -43,20 +43,20 @@ class ClipLearner(nn.Module):
         self._midway = features
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors (N, D) of pictures (N, 3, S, S), 0 to 1, and logits of what stands in cells (`cells_of`)."""
+        """Return vectors (N, D) of pictures (N, 3, S, S), 0 to 1, and logits of the cells (`cells_of`)."""
         vectors = self.clip.images(pictures)
         return vectors, self.cells(self._midway)
 
 
 def trained(folder: Path) -> tuple[CLIPTokenizer, Clip]:
-    """Tokenizer and averaged network of a training folder."""
+    """Load tokenizer and averaged network from a training folder."""
     tokenizer = CLIPTokenizer.from_pretrained(folder / "tokenizer")
     network: ClipLearner = load_average(ClipLearner(Clip(TextSide(tokenizer))), folder)
     return tokenizer, network.clip
 
 
 def begin_as_classifier(clip: Clip) -> None:
-    """Give a fresh CLIP's pictures' tower all that the mini-classifier has but the layer that names."""
+    """Copy all weights of the mini-classifier except its last layer to the image tower."""
     trunk = clip.visual.trunk
     last = {name: value for name, value in trunk.state_dict().items() if name.startswith("classifier.")}
     trunk.load_state_dict({**classifier.load().state_dict(), **last})
@@ -70,7 +70,7 @@ def run(
     scenes: int,
     device: str = "cpu",
 ) -> nn.Module:
-    """Train on the first ``scenes`` pictures of each folder; return the averaged network and cells' reader."""
+    """Train on the first ``scenes`` pictures of each folder; return the averaged network with the cells' layer."""
     images, all_truths = read(data, scenes)
     tokenizer, told = train_text.trained(text)
     tokenizer.save_pretrained(out / "tokenizer")
@@ -78,7 +78,7 @@ def run(
     torch.manual_seed(course.seed)
     clip = Clip(told)
     begin_as_classifier(clip)
-    # The order of memory in which convolutions are fastest.
+    # the memory format in which convolutions are fastest
     network = ClipLearner(clip).train().to(device, memory_format=torch.channels_last)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
@@ -88,7 +88,7 @@ def run(
         shown = [truth.instances for truth in truths]
         texts = texts_of(shown, rng)
         views = (images[chosen].float() / 255).contiguous(memory_format=torch.channels_last)
-        # Half of them as a small diffusion model's pictures may be: unsharp, noisy, off in colour.
+        # Degrade half of them like a small diffusion model's pictures: unsharp, noisy, wrong in colour.
         views[: course.batch // 2] = degrade(views[: course.batch // 2], random)
         vectors, cells = network(views.to(device))
         with torch.no_grad():

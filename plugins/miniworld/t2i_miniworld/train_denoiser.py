@@ -1,7 +1,8 @@
-"""Train a denoiser: ``python -m t2i_miniworld.train_denoiser DATA LATENTS TEXT OUT``; the same command goes on.
+"""Train a denoiser: ``python -m t2i_miniworld.train_denoiser DATA LATENTS TEXT OUT``.
 
-DATA holds the scenes, LATENTS what `latents` made of their pictures, TEXT a folder of `train_text`. Every picture
-has another caption each time, one in ten none, so that guidance is possible.
+DATA contains the scenes, LATENTS the latents of their pictures (`latents`), and TEXT is a folder of `train_text`.
+Each picture gets a new caption every time, and none with probability 0.1, which allows guidance. The same command
+resumes.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ from t2i_miniworld.training_data import PER_SHARD, read_shard, shards
 
 @dataclass(frozen=True)
 class Noising:
-    """How the denoiser is trained.
+    """Settings of the denoiser's training.
 
-    empty   how often a picture has no caption
-    snr     noise levels with a signal-to-noise ratio above this count less (min-SNR, Hang et al., ICCV 2023)
+    Attributes:
+        empty: Probability that a picture has no caption.
+        snr: Noise levels with a signal-to-noise ratio above this have a lower weight.
+
+    References:
+        min-SNR: Hang et al., ICCV 2023.
     """
 
     empty: float = 0.1
@@ -38,7 +43,7 @@ class Noising:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Latents (N, 4, s, s) of standard deviation 1, and what is true of their pictures."""
+    """Latents (N, 4, s, s) of standard deviation 1, and the instances in their pictures."""
 
     latents: Tensor
     shown: list[tuple[Instance, ...]]
@@ -46,7 +51,11 @@ class Encoded:
 
 
 def load(data: Path, latents: Path, scenes: int) -> Encoded:
-    """The first ``scenes`` training pictures. Raises SystemExit where fewer have been encoded."""
+    """Load the first ``scenes`` training pictures.
+
+    Raises:
+        SystemExit: If fewer have been encoded.
+    """
     paths = [
         path for path in shards(data, "train")[: scenes // PER_SHARD] if (latents / f"{path.stem}.npy").exists()
     ]
@@ -62,7 +71,7 @@ def load(data: Path, latents: Path, scenes: int) -> Encoded:
 
 @torch.no_grad()
 def states(tokenizer: CLIPTokenizer, encoder: CLIPTextModel, texts: list[str]) -> Tensor:
-    """The encoder's states (N, L, D) of texts, padded as the pipeline pads them."""
+    """Return the encoder's states (N, L, D) for texts, padded like in the pipeline."""
     tokens = tokenizer(texts, padding="max_length", truncation=True, return_tensors="pt").input_ids.to(
         encoder.device
     )
@@ -73,7 +82,7 @@ def states(tokenizer: CLIPTokenizer, encoder: CLIPTextModel, texts: list[str]) -
 def loss_of(
     network: nn.Module, latents: Tensor, texts: Tensor, times: Tensor, noise: Tensor, noising: Noising
 ) -> Tensor:
-    """How far the predicted velocities are from the true ones, weighted by noise level."""
+    """Return the mean squared error of the predicted velocities, weighted by noise level."""
     schedule = denoiser.scheduler()
     kept = schedule.alphas_cumprod.to(times.device)[times]
     snr = kept / (1 - kept)
@@ -86,7 +95,7 @@ def loss_of(
 def run(
     data: Path, latents: Path, text: Path, out: Path, course: Course, size: str, scenes: int, device: str = "cpu"
 ) -> nn.Module:
-    """Train a denoiser of a size on the first ``scenes`` pictures; return the averaged network."""
+    """Train a denoiser of the given size on the first ``scenes`` pictures; return the averaged network."""
     encoded, noising = load(data, latents, scenes), Noising()
     tokenizer, side = train_text.trained(text)
     encoder = side.text

@@ -1,7 +1,7 @@
 """Train the mini-segmenter: ``python -m t2i_miniworld.train_segmenter DATA OUT --steps N``.
 
-DATA holds the shards of `training_data`. A checkpoint is kept in OUT every few hundred steps; the same command
-goes on from it. At the end the averaged weights lie in OUT/model (safetensors, half precision).
+DATA contains the shards of `training_data`. Every few hundred steps a checkpoint is written to OUT, from which the
+same command resumes. At the end OUT/model has the averaged weights (safetensors, half precision).
 """
 
 from __future__ import annotations
@@ -24,18 +24,24 @@ from torch import Tensor, nn
 from t2i_miniworld import segmenter, training_data
 from t2i_miniworld.augment import augment
 
-#: Weight in the loss of background pixels further from all things than `_NEAR` pixels: they are many, and easy.
-#: Those between two things count in full, for they are what keeps two of one class apart.
+#: Weight in the loss of background pixels more than `_NEAR` pixels away from all things, which are many and easy.
+#: Pixels between two things have full weight, because they separate two things of one class.
 _BACKGROUND, _NEAR = 0.3, 4
 _EVERY = 250
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train: ``steps`` batches at a highest learning ``rate``, from the encoder in ``start`` or afresh.
+    """Settings of a training.
 
-    ``processes`` of one thread each share a batch: for so small a network, and above all on a busy machine, that
-    is faster than as many threads in one process.
+    Attributes:
+        steps: Number of batches.
+        batch: Pictures per batch.
+        rate: Maximum learning rate.
+        seed: Seed of weights and batches.
+        start: Folder of weights whose encoder to start from; None for random weights.
+        processes: Number of processes with one thread each that share a batch. For such a small network this is
+            faster than threads in one process, above all on a busy machine.
     """
 
     steps: int
@@ -47,7 +53,7 @@ class Settings:
 
 
 def train(data: Path, out: Path, settings: Settings) -> None:
-    """Train with AdamW, one cosine cycle, and an average of the weights."""
+    """Train with AdamW, one cosine cycle, and averaged weights."""
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         meeting = f"file://{folder}/meeting"
@@ -55,7 +61,7 @@ def train(data: Path, out: Path, settings: Settings) -> None:
 
 
 def _train(rank: int, data: Path, out: Path, settings: Settings, meeting: str) -> None:
-    """One process of the training; the first keeps the average, the log and the checkpoints."""
+    """Run one process of the training; the first one writes average, log and checkpoints."""
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=settings.processes)
     steps, batch = settings.steps, settings.batch // settings.processes
@@ -76,10 +82,10 @@ def _train(rank: int, data: Path, out: Path, settings: Settings, meeting: str) -
     images, labels = _load(data)
     begun, losses = time.monotonic(), []
     for step in range(start, steps):
-        # The stream depends on step and process alone, so that a resumed run sees what an undisturbed one would.
+        # The stream depends only on step and process, so a resumed run uses the same batches.
         random = torch.Generator().manual_seed((settings.seed * 1_000_003 + step) * settings.processes + rank)
         if step % _EVERY == 0 and step > start:
-            # New shards may have been drawn meanwhile.
+            # New shards may exist now.
             images, labels = _load(data, images, labels)
         for group in optimiser.param_groups:
             group["lr"] = settings.rate * _schedule(step, steps)
@@ -122,7 +128,7 @@ def _schedule(step: int, steps: int) -> float:
 
 
 def _load(data: Path, images: Tensor | None = None, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """All training images (N, 3, H, W) uint8 and labels (N, H, W) uint8; unchanged where no shard came in."""
+    """Return all training images (N, 3, H, W) and labels (N, H, W), uint8; the given ones if no shard is new."""
     paths = training_data.shards(data, "train")
     if not paths:
         raise SystemExit(f"{data}: no training shards; draw some with python -m t2i_miniworld.training_data")

@@ -1,8 +1,8 @@
-"""Train the text encoder: ``python -m t2i_miniworld.train_text DATA... OUT``; the same command goes on.
+"""Train the text encoder: ``python -m t2i_miniworld.train_text DATA... OUT``.
 
-Each batch has for every scene a caption that is true and one that is nearly so; the network learns of each scene
-and each text of the batch whether the text is true of the scene, which the grammar knows. Of a scene it is given
-what the ideal embedding says of it and no picture, so that minutes are enough.
+Each batch has a true and a nearly true caption for every scene. For each scene and text of the batch, the network
+learns whether the text is true of the scene; the grammar gives the label. Scenes are given by their ideal
+embedding instead of a picture, so training takes minutes. The same command resumes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from t2i_miniworld.training_data import load
 
 
 def texts_of(shown: list[tuple[Instance, ...]], rng: np.random.Generator) -> list[str]:
-    """For each picture a caption, then for each one that is nearly right (or, where none is found, another)."""
+    """Return a true caption of each picture, then a nearly true one of each, or another true one."""
     right = [caption(one, rng) for one in shown]
     wrong = []
     for one in shown:
@@ -39,36 +39,41 @@ def texts_of(shown: list[tuple[Instance, ...]], rng: np.random.Generator) -> lis
 
 
 def truths_of(shown: list[tuple[Instance, ...]], texts: list[str]) -> Tensor:
-    """Which texts are true of which pictures: (N, M), 1 or 0."""
+    """Return whether each text is true of each picture: (N, M), 1 or 0."""
     readings = [read(text) for text in texts]
     return torch.tensor([[float(holds(reading, one)) for reading in readings] for one in shown])
 
 
 def tokens(tokenizer: CLIPTokenizer, texts: list[str]) -> Tensor:
-    """The numbers of texts, as many for each as the longest has."""
+    """Return the token ids of texts, padded to the longest."""
     found: Tensor = tokenizer(texts, padding=True, truncation=True, return_tensors="pt").input_ids
     return found
 
 
 def vocabulary_of(tokenizer: CLIPTokenizer) -> str:
-    """A digest of how texts become numbers: another grammar may have other words."""
+    """Return a digest of the tokenizer, because another grammar may have other words."""
     return hashlib.blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
 
 
 def fit_of(logits: Tensor, true: Tensor) -> dict[str, Tensor]:
-    """The loss of logits (N, M), of N pairs' own texts first, and how often the likeliest of those is true."""
+    """Return the loss, and how often the likeliest of the first N texts is true.
+
+    Args:
+        logits: Logits (N, M) of N pictures and M texts; the first N texts are the pictures' own captions.
+        true: Whether each text is true of each picture (N, M), 1 or 0.
+    """
     loss = nn.functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / len(true)
     best = logits[:, : len(true)].argmax(dim=1)
     return {"loss": loss, "best_is_true": true.gather(1, best[:, None]).mean()}
 
 
 def ideal(shown: list[Truth]) -> Tensor:
-    """What the ideal embedding says of scenes: (N, `oracle_embedding.size()`), half precision to save memory."""
+    """Return the ideal embeddings of scenes (N, `oracle_embedding.size()`), in half precision to save memory."""
     return torch.from_numpy(np.stack([embed_image(one).values.astype(np.float16) for one in shown]))
 
 
 def trained(folder: Path) -> tuple[CLIPTokenizer, TextSide]:
-    """Tokenizer and averaged network of a training folder."""
+    """Load tokenizer and averaged network from a training folder."""
     tokenizer = CLIPTokenizer.from_pretrained(folder / "tokenizer")
     network: TextSide = load_average(TextSide(tokenizer), folder)
     return tokenizer, network
@@ -105,7 +110,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scenes", type=int, default=16_500, help="at most so many of each folder")
+    parser.add_argument("--scenes", type=int, default=16_500, help="maximum number from each folder")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()

@@ -1,8 +1,8 @@
-"""Scenes for training, drawn once to disk: ``python -m t2i_miniworld.training_data FOLDER --purpose generator``.
+"""Render training scenes to disk: ``python -m t2i_miniworld.training_data FOLDER --purpose generator``.
 
-A shard is an .npz of 100 scenes: ``image`` (N, S, S, 3) uint8; ``truth``, the bytes of all that is true of them
-(`t2i_core.Truth`), and ``ends`` (N,), where each one's end. Shards that exist are left alone, so a stopped run
-goes on where it was.
+A shard is an .npz file with 100 scenes: ``image`` (N, S, S, 3) uint8; ``truth``, the joined bytes of their ground
+truth (`t2i_core.api.Truth`); and ``ends`` (N,), the end of each one's bytes. Existing shards are kept, so the same
+command resumes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from t2i_miniworld.workers import map_ordered
 
 NAMES = tuple(SYNSETS)
 PER_SHARD = 100
-#: What names the random streams of layouts; the segmenter's is as it was when its weights were trained.
+#: Names of the random streams of layouts. The segmenter's must not change, because its weights were trained with
+#: it.
 _KEYS = {
     "segmenter": "training-scene",
     "generator": "generator-scene",
@@ -38,11 +39,16 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Shard:
-    """Which scenes to draw, and where to.
+    """A shard to render.
 
-    number   counts from 0 within the ``split``
-    size     side of the pictures in pixels
-    samples  light paths per pixel: half of those of a picture to be judged are enough, training adds noise anyway
+    Attributes:
+        purpose: The model that will be trained on it: a key of `SAMPLERS`.
+        split: Name of the random streams.
+        number: Number within the split, from 0.
+        size: Side of the pictures in pixels.
+        path: The file.
+        samples: Light paths per pixel. Half of those of the simulator's pictures are enough, because training adds
+            noise.
     """
 
     purpose: str
@@ -55,14 +61,14 @@ class Shard:
 
 @dataclass(frozen=True)
 class DrawnScenes:
-    """Scenes that were drawn: images (N, S, S, 3) uint8, and what is true of each."""
+    """Rendered scenes: images (N, S, S, 3) uint8, and their ground truth."""
 
     images: NDArray[np.uint8]
     truths: tuple[Truth, ...]
 
 
 def draw_shard(shard: Shard) -> Path:
-    """Draw a shard to disk and return its path; a shard that is there is kept."""
+    """Render a shard to disk unless it exists, and return its path."""
     from t2i_miniworld.render import draw
 
     if shard.path.exists():
@@ -82,7 +88,7 @@ def draw_shard(shard: Shard) -> Path:
 
 
 def write_shard(path: Path, drawn: DrawnScenes) -> None:
-    """Write scenes whole, or not at all."""
+    """Write scenes to a temporary file, and rename it when it is complete."""
     part, truths = path.with_suffix(".part.npz"), [truth.to_bytes() for truth in drawn.truths]
     joined, ends = np.frombuffer(b"".join(truths), dtype=np.uint8), np.cumsum([len(truth) for truth in truths])
     np.savez_compressed(part, image=drawn.images, truth=joined, ends=ends)
@@ -90,12 +96,12 @@ def write_shard(path: Path, drawn: DrawnScenes) -> None:
 
 
 def shards(folder: Path, split: str) -> list[Path]:
-    """The shards of a split that are on disk, in order."""
+    """Return the paths of a split's shards on disk, in order."""
     return sorted(folder.glob(f"{split}-[0-9][0-9][0-9][0-9].npz"))
 
 
 def read_shard(path: Path) -> DrawnScenes:
-    """Read what `write_shard` wrote."""
+    """Read a shard that `write_shard` wrote."""
     with np.load(path) as arrays:
         images, ends, data = arrays["image"], arrays["ends"].tolist(), arrays["truth"].tobytes()
     starts = [0, *ends[:-1]]
@@ -105,10 +111,14 @@ def read_shard(path: Path) -> DrawnScenes:
 
 
 def load(folder: Path, split: str, most: int | None = None) -> Iterator[DrawnScenes]:
-    """The shards of a split that are on disk, in order, of at most so many scenes. SystemExit where none is."""
+    """Load a split's shards from disk, in order, with at most ``most`` scenes.
+
+    Raises:
+        SystemExit: If there is no shard to read.
+    """
     paths = shards(folder, split)[: None if most is None else most // PER_SHARD]
     if not paths:
-        few = f", and {PER_SHARD} scenes are the fewest that are read" if most is not None else ""
+        few = f" within {most} scenes (a shard has {PER_SHARD})" if most is not None else ""
         raise SystemExit(
             f"{folder}: no {split} shards{few}; draw some with python -m t2i_miniworld.training_data FOLDER"
         )
@@ -116,7 +126,7 @@ def load(folder: Path, split: str, most: int | None = None) -> Iterator[DrawnSce
 
 
 def labels(truth: Truth) -> NDArray[np.uint8]:
-    """Class per pixel (H, W): 0 for none, otherwise 1 + index into `NAMES`."""
+    """Return the class of each pixel (H, W): 0 for background, otherwise 1 + index into `NAMES`."""
     width, height = truth.size
     found = np.zeros((height, width), dtype=np.uint8)
     for instance in truth.instances:
@@ -125,12 +135,14 @@ def labels(truth: Truth) -> NDArray[np.uint8]:
 
 
 def main() -> None:
-    """Draw all shards that are missing, and say how fast."""
+    """Render all missing shards, and print the rate."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--purpose", choices=SAMPLERS, default="segmenter")
     parser.add_argument("--scenes", type=int, default=10_000)
-    parser.add_argument("--split", default="train", help="names the random streams: another split, other scenes")
+    parser.add_argument(
+        "--split", default="train", help="name of the random streams; another split has other scenes"
+    )
     parser.add_argument("--size", type=int, default=128)
     parser.add_argument("--samples", type=int, default=8, help="light paths per pixel")
     parser.add_argument("--workers", type=int, default=None)

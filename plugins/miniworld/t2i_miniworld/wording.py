@@ -145,7 +145,7 @@ def _ends(reading: Reading) -> tuple[int, str]:
 def _name(phrase: Phrase, rng: np.random.Generator | None) -> str:
     """Return a name for one such thing."""
     if phrase.leaves not in called():
-        raise ValueError(f"there is no name for {', '.join(sorted(phrase.leaves)) or 'nothing'}")
+        raise ValueError(f"no name for {', '.join(sorted(phrase.leaves)) or 'nothing'}")
     return _pick(called()[phrase.leaves], rng)
 
 

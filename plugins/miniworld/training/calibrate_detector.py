@@ -1,9 +1,9 @@
-"""Make `mini-detector`'s confidence a probability: ``python .../training/calibrate_detector.py SCENES OUT MODEL``.
+"""Calibrate the confidence of `mini-detector`: ``python .../training/calibrate_detector.py SCENES OUT MODEL``.
 
-The detector is trained to say how well a box fits (varifocal loss), which is less than how surely it is right; the
-thresholds of PaintSkills are of the latter. Platt's scaling (1999): a logistic curve from the score's logit to
-whether the detection is right, fitted on scenes that nothing else was trained on or is measured on, and put into
-the layer that scores classes. It changes no order, only how sure is how sure.
+The detector is trained to predict how well a box fits (varifocal loss), which is lower than the probability that
+the detection is right; PaintSkills' thresholds are such probabilities. Platt's scaling (1999) fits a logistic
+curve from the score's logit to correctness, on scenes that are used for nothing else, and is merged into the layer
+that scores classes. It does not change the order of detections.
 
     python -m t2i_miniworld.training_data SCENES --purpose detector --split calibration --scenes 500 --samples 16
 """
@@ -27,7 +27,7 @@ from train_detector import DetectorLearner, pack
 
 
 def fitted(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float, float]:
-    """Slope and shift of scores' logits under which detections are right as often as said (maximum likelihood)."""
+    """Return slope and shift of the scores' logits that calibrate detections (maximum likelihood)."""
     signs, logits = np.where(right, 1.0, -1.0), logit(scores)
 
     def loss(line: NDArray[np.float64]) -> float:
@@ -38,19 +38,19 @@ def fitted(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float
 
 
 def scale(network: Coloured, slope: float, shift: float) -> None:
-    """Put the line into the layer that says the classes' logits."""
+    """Merge slope and shift into the layer of the classes' logits."""
     last = network.network.model.decoder.class_embed[-1]
     last.weight.data.mul_(slope)
     last.bias.data.mul_(slope).add_(shift)
 
 
 def main() -> None:
-    """Read the command line, fit on the split `calibration`, write the detector anew, and print the line."""
+    """Fit on the split `calibration`, write the calibrated detector, and print slope and shift."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenes", type=Path)
-    parser.add_argument("trained", type=Path, help="the folder of train_detector")
+    parser.add_argument("trained", type=Path, help="folder of train_detector")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--snapshot", type=int, help="the weights as they were after this step")
+    parser.add_argument("--snapshot", type=int, help="weights after this step")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         pack(given.trained, Path(place), given.snapshot)

@@ -1,13 +1,13 @@
-"""Measure `mini-detector` on pictures it never saw: ``python .../training/evaluate_detector.py SCENES OUT/model``.
+"""Measure `mini-detector` on unseen pictures: ``python .../training/evaluate_detector.py SCENES OUT/model``.
 
-SCENES were drawn with as many light paths as those to be judged:
+SCENES have the number of light paths that pictures of the simulator have:
 
     python -m t2i_miniworld.training_data SCENES --purpose detector --split heldout --scenes 3000 --samples 16
 
-Prints how often PaintSkills' own decisions are right of what is drawn: object and colour of things alone, the
-count of one to four (and five) of a kind, the relation of two that are clearly so; then recall and precision of
-things by confidence (class right, and boxes that overlap by half). The judge is t2i-transformers', the decisions
-are t2i-paintskills': this is no module of the plugin.
+Prints how often PaintSkills' decisions are right: object and colour of single things, counts of one to five things
+of a kind, and clear relations of two things; then recall and precision by confidence (the class is right, and the
+IoU is at least a half). This script is not part of a plugin, because it uses two: the judge of t2i-transformers
+and the decisions of t2i-paintskills.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from t2i_miniworld.training_data import DrawnScenes, load
 from t2i_paintskills import decisions
 from t2i_transformers import plugin
 
-#: PaintSkills': an object's confidence, and that of things which are counted.
+#: PaintSkills' confidence thresholds for objects and for counts.
 _SURE, _COUNTED = 0.8, 0.7
 CONFIDENCES = (0.5, 0.7, 0.8)
 Tables = dict[str, Counter[bool]]
 
 
 def answers(folder: Path, pictures: Sequence[DrawnScenes], device: str) -> Iterator[tuple[Detections, Truth]]:
-    """What the judge says of each picture, and what is true of it."""
+    """Yield the judge's detections in each picture, and its ground truth."""
     (info,) = (one for one in plugin.t2i_judges() if one.name == plugin.COLOURED)
     judge = info.create(Setup(str(folder), info.options(), device, 32, offline=True))
     with tempfile.TemporaryDirectory() as place:
@@ -57,7 +57,7 @@ def answers(folder: Path, pictures: Sequence[DrawnScenes], device: str) -> Itera
 
 
 def decide(found: Detections, truth: Truth, right: Tables) -> None:
-    """Note which of PaintSkills' decisions are right of one picture."""
+    """Count which of PaintSkills' decisions are right for one picture."""
     shown, probs = truth.instances, found.class_probs
     assert probs is not None
     assert found.colours is not None
@@ -78,7 +78,7 @@ def decide(found: Detections, truth: Truth, right: Tables) -> None:
 
 
 def recall_and_precision(found: Detections, truth: Truth, right: Tables) -> None:
-    """Note, by confidence, which things are found and which detections are of things."""
+    """Count, by confidence, the found things and the right detections."""
     hits = are_right(found, truth)
     for confidence in CONFIDENCES:
         sure = hits[found.scores > confidence]
@@ -88,8 +88,9 @@ def recall_and_precision(found: Detections, truth: Truth, right: Tables) -> None
 
 
 def are_right(found: Detections, truth: Truth) -> NDArray[np.bool_]:
-    """Which detections are of a thing: its class, and boxes that overlap by half; each thing of one at most, the
-    most confident.
+    """Return which detections are right: of a thing's class, with an IoU of at least a half, at most one each.
+
+    If several fit a thing, the most confident one counts.
     """
     hits, left = np.zeros(len(found), dtype=bool), list(truth.instances)
     for number in np.argsort(-found.scores, kind="stable"):
@@ -102,7 +103,7 @@ def are_right(found: Detections, truth: Truth) -> NDArray[np.bool_]:
 
 
 def overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    """Intersection over union of two boxes (x0, y0, x1, y1)."""
+    """Return the intersection over union of two boxes (x0, y0, x1, y1)."""
     wide = min(one[2], other[2]) - max(one[0], other[0])
     high = min(one[3], other[3]) - max(one[1], other[1])
     both = max(0.0, wide) * max(0.0, high)
@@ -111,7 +112,7 @@ def overlap(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def measure(folder: Path, pictures: Sequence[DrawnScenes], device: str = "cpu") -> dict[str, Any]:
-    """All figures on these pictures, each with Wilson's interval, as plain data."""
+    """Return all figures for these pictures, each with Wilson's interval."""
     right: Tables = defaultdict(Counter)
     for found, truth in answers(folder, pictures, device):
         decide(found, truth, right)
@@ -125,7 +126,7 @@ def _column(found: Detections, one: Instance) -> int:
 
 
 def _clearly(one: Instance, other: Instance) -> bool:
-    """Whether two things are as clearly beside or above each other as the simulator draws what a relation says."""
+    """Return whether the relation of two things is as clear as those that the simulator draws."""
     (x0, y0, x1, y1), (a0, b0, a1, b1) = one.box, other.box
     across, along = sorted((abs(x0 + x1 - a0 - a1), abs(y0 + y1 - b0 - b1)))
     return along >= LEAST_TIE * across
@@ -135,7 +136,7 @@ def main() -> None:
     """Read the command line, measure, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenes", type=Path)
-    parser.add_argument("model", type=Path, help="what train_detector wrote: OUT/model")
+    parser.add_argument("model", type=Path, help="OUT/model of train_detector")
     parser.add_argument("--split", default="heldout")
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()

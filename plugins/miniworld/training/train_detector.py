@@ -1,12 +1,13 @@
-"""Train `mini-detector`: ``python plugins/miniworld/training/train_detector.py SCENES... OUT``; the same goes on.
+"""Train `mini-detector`: ``python plugins/miniworld/training/train_detector.py SCENES... OUT``.
 
-Each SCENES is a folder of `t2i_miniworld.training_data`, drawn for the detector or the generator. Half of the
-pictures are mirrored, half changed as a file format or a small diffusion model might. That the trunk's features
-say what stands where is trained beside the detector, which alone learns slowly. At the end the averaged weights
-lie in OUT/model, in half precision: `--judge coloured-detector:OUT/model`.
+Each SCENES is a folder of `t2i_miniworld.training_data`, made for the detector or the generator. Half of the
+pictures are mirrored, and half are degraded, as by a file format or a small diffusion model. An auxiliary loss
+trains the trunk's features to predict the content of each cell, because the detector alone learns slowly. The same
+command resumes. At the end OUT/model has the averaged weights in half precision: `--judge
+coloured-detector:OUT/model`.
 
-This is no module of the plugin, for it joins two: the pictures are t2i-miniworld's, head, loss and judge
-t2i-transformers'.
+This script is not part of a plugin, because it uses two: pictures of t2i-miniworld; head, loss and judge of
+t2i-transformers.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from t2i_transformers.coloured_network import Coloured
 from torch import Tensor, nn
 
 KINDS = {one.synset: number for number, one in enumerate(detector.CLASSES)}
-#: Which of the trunk's features have as many cells as `cells_of`, and how many layers they have.
+#: Index of the trunk's features with the number of cells of `cells_of`, and their number of channels.
 _MIDWAY, _LAYERS = 1, 48
 
 
 class DetectorLearner(nn.Module):
-    """The detector, and the layer that reads what stands in each cell from features midway through its trunk."""
+    """The detector, and a layer that predicts the content of each cell from features midway through the trunk."""
 
     def __init__(self, start: Path | None = classifier.WEIGHTS) -> None:
         super().__init__()
@@ -44,7 +45,7 @@ class DetectorLearner(nn.Module):
         self._midway = features[_MIDWAY][0]
 
     def losses(self, pictures: Tensor, truths: Sequence[Truth], mirrored: Sequence[bool]) -> dict[str, Tensor]:
-        """The loss and its parts of pictures (N, 3, SIDE, SIDE), 0 to 1, of which some are mirrored."""
+        """Return the loss and its parts for pictures (N, 3, SIDE, SIDE), 0 to 1, some of them mirrored."""
         labels = [labels_of(truth, flip) for truth, flip in zip(truths, mirrored, strict=True)]
         labels = [{name: value.to(pictures.device) for name, value in one.items()} for one in labels]
         found = self.coloured.losses(detector.seen(pictures), labels)
@@ -55,7 +56,7 @@ class DetectorLearner(nn.Module):
 
 
 def labels_of(truth: Truth, mirrored: bool) -> dict[str, Tensor]:
-    """What is true of a picture, mirrored or not, as `Coloured` takes it; a thing without paint is natural."""
+    """Return the labels of a picture, mirrored or not, for `Coloured`; a thing without paint is natural."""
     width, height = truth.size
     x0, y0, x1, y1 = torch.tensor([one.box for one in truth.instances], dtype=torch.float32).T
     x0, x1, y0, y1 = x0 / width, x1 / width, y0 / height, y1 / height
@@ -70,13 +71,13 @@ def labels_of(truth: Truth, mirrored: bool) -> dict[str, Tensor]:
 
 
 def run(folders: list[Path], out: Path, course: Course, most: int, device: str = "cpu") -> Coloured:
-    """Train on at most so many pictures of each folder; return the averaged detector."""
+    """Train on a maximum number of pictures of each folder; return the averaged detector."""
     images, truths = read(folders, most)
     torch.manual_seed(course.seed)
     network = DetectorLearner().train().to(device)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
-        torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # the noise that queries learn to undo
+        torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # noise of denoising queries
         chosen = torch.randint(len(images), (course.batch,), generator=random)
         mirrored = torch.rand(course.batch, generator=random) < 0.5
         views = images[chosen].float() / 255
@@ -90,14 +91,14 @@ def run(folders: list[Path], out: Path, course: Course, most: int, device: str =
 
 
 def pack(out: Path, folder: Path, snapshot: int | None = None) -> Coloured:
-    """Write what a training has so far, or had at a ``snapshot``, as the judge reads it: in half precision."""
+    """Write the weights of a training, or of its ``snapshot``, for the judge, in half precision."""
     learning: DetectorLearner = load_average(DetectorLearner(None), out, snapshot)
     learning.coloured.save(detector.processor(), folder, half=True)
     return learning.coloured
 
 
 def main() -> None:
-    """Read the command line and train, or pack what was trained."""
+    """Read the command line, and train or pack."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenes", type=Path, nargs="*")
     parser.add_argument("out", type=Path)
@@ -105,14 +106,14 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--pictures", type=int, default=16_000, help="at most so many of each folder")
+    parser.add_argument("--pictures", type=int, default=16_000, help="maximum number from each folder")
     parser.add_argument(
-        "--snapshots", type=int, nargs="*", default=[], help="steps whose averages are kept as well"
+        "--snapshots", type=int, nargs="*", default=[], help="further steps whose averages to keep"
     )
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--pack", type=Path, metavar="FOLDER", help="train nothing: write OUT's weights there")
-    parser.add_argument("--snapshot", type=int, help="of --pack: the weights as they were after this step")
+    parser.add_argument("--pack", type=Path, metavar="FOLDER", help="do not train; write OUT's weights there")
+    parser.add_argument("--snapshot", type=int, help="for --pack: weights after this step")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     if given.pack is not None:

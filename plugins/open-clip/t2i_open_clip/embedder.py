@@ -117,9 +117,11 @@ class Embedder:
             found = self._network.encode_text(tokens.to(self._device), normalize=False)
         vectors = found.float().cpu().numpy()
         # last, so that a repeated batch warns only once
-        return [Embedding(vector, self._cut_to(text)) for text, vector in zip(texts, vectors, strict=True)]
+        return [
+            Embedding(vector, self._find_truncation(text)) for text, vector in zip(texts, vectors, strict=True)
+        ]
 
-    def _cut_to(self, text: str) -> int | None:
+    def _find_truncation(self, text: str) -> int | None:
         """Return the number of tokens read if the text is truncated; otherwise None."""
         length, reads = token_count(self._tokenizer, text), int(self._tokenizer.context_length)
         if length is None or length <= reads:

@@ -38,11 +38,11 @@ def folder(argument: str) -> Path | None:
     if (path / CONFIG).is_file():
         return path
     if path.is_dir() or argument.startswith(("/", ".", "~", "local-dir:")):
-        raise BadModel(f"open-clip:{argument}: there is no folder with {CONFIG} at {path}")
+        raise BadModel(f"open-clip:{argument}: {path} is not a folder with {CONFIG}")
     return None
 
 
-def file_of(folder: Path, argument: str) -> Path:
+def find_weights(folder: Path, argument: str) -> Path:
     """Return the weights file of a folder. Raises BadModel if it has none."""
     for name in _OF_FOLDER:
         if (folder / name).is_file():
@@ -50,7 +50,7 @@ def file_of(folder: Path, argument: str) -> Path:
     raise BadModel(f"open-clip:{argument}: {folder} holds no weights: none of {', '.join(_OF_FOLDER)}")
 
 
-def own_file(argument: str) -> Path | None:
+def find_own_file(argument: str) -> Path | None:
     """Return the file of MODEL/FILE, or None if it does not exist.
 
     A name without a suffix always means published weights, even if such a file exists in the working directory.
@@ -66,11 +66,11 @@ def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
     if argument.startswith(HUB):
         return [f"{argument}@{options.revision}"]
     if found := folder(argument):
-        return [found / CONFIG, file_of(found, argument)]
-    return [own_file(argument) or f"{argument}@{options.revision}"]
+        return [found / CONFIG, find_weights(found, argument)]
+    return [find_own_file(argument) or f"{argument}@{options.revision}"]
 
 
-def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
+def pin_commit(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
     """Return the options with the commit of the revision.
 
     Raises:
@@ -79,7 +79,7 @@ def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
         BadOption: A revision is given for local files.
     """
     if not (repository := _repository(argument)):
-        if own := folder(argument) or own_file(argument):
+        if own := folder(argument) or find_own_file(argument):
             hub_files.refuse_revision(options.revision, own, f"open-clip:{argument}")
         return options
     commit = hub_files.resolve_commit(repository, CONFIG, options.revision, offline, f"open-clip:{argument}")
@@ -92,7 +92,7 @@ def _repository(argument: str) -> str:
         return argument.removeprefix(HUB)
     if argument in REPOSITORIES:
         return REPOSITORIES[argument]
-    if folder(argument) or own_file(argument):
+    if folder(argument) or find_own_file(argument):
         return ""
     from t2i_open_clip import sources  # imports open_clip
 

@@ -47,7 +47,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             options=ClipOptions,
             capabilities={"embed": frozenset()},
             create=_create,
-            loading=Loading(weights=_weights, check=_check, resolve=_settled, prefetch=_prefetch),
+            loading=Loading(weights=_weights, check=_check, resolve=_pin, prefetch=_prefetch),
             about=About(citation="Ilharco et al.: OpenCLIP. 2021", licence="the weights' own: see their card"),
         ),
         *(
@@ -102,10 +102,10 @@ def _check(setup: Setup[ClipOptions]) -> None:
         try_load(lambda: embedder.load(source, file, setup))
 
 
-def _settled(setup: Setup[ClipOptions]) -> ClipOptions:
+def _pin(setup: Setup[ClipOptions]) -> ClipOptions:
     from t2i_open_clip import places
 
-    return places.settled(setup.argument or "", setup.options, setup.offline)
+    return places.pin_commit(setup.argument or "", setup.options, setup.offline)
 
 
 def _prefetch(setup: Setup[ClipOptions]) -> None:

@@ -68,14 +68,14 @@ def find(argument: str) -> ClipSource:
         return found
     model, _, pretrained = argument.partition("/")
     if model not in open_clip.list_models():
-        hint = f"there is no folder {argument} either" if "/" in argument else ""
+        hint = f"folder {argument} does not exist either" if "/" in argument else ""
         raise UnknownName.among("model of open_clip", model, open_clip.list_models(), hint)
     if tag := open_clip.get_pretrained_cfg(model, pretrained):
         return ClipSource(argument, model, tag)
-    if file := places.own_file(argument):
+    if file := places.find_own_file(argument):
         return ClipSource(argument, model, file=file)
     tags = open_clip.list_pretrained_tags_by_model(model)
-    hint = f"it has {', '.join(tags) or 'none'}, and there is no such file"
+    hint = f"it has {', '.join(tags) or 'none'}, and no such file exists"
     raise UnknownName.among(f"weights of {model}", pretrained, tags, hint)
 
 
@@ -83,13 +83,13 @@ def fetch(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
     """Return the file of weights; download it if it is missing and may be downloaded. Raises BadModel."""
     found = source.file
     if source.folder:
-        found = places.file_of(source.folder, source.argument)
+        found = places.find_weights(source.folder, source.argument)
     elif found is None:
-        found = _from_hub(source, options, offline)
+        found = _fetch_weights(source, options, offline)
     return check_file(found, options.sha256, source.spec)
 
 
-def _from_hub(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
+def _fetch_weights(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
     repository, name = source.repository_and_name
     if source.repository:
@@ -130,7 +130,7 @@ def tokenizer(source: ClipSource, options: ClipOptions, offline: bool) -> Any:
             )  # fmt: skip
         return open_clip.get_tokenizer(name)
 
-    return _here_or_fetched(source, "its tokenizer", offline, made, of_hub=source.folder is None)
+    return _load_or_fetch(source, "its tokenizer", offline, made, of_hub=source.folder is None)
 
 
 def text_config(source: ClipSource, options: ClipOptions, offline: bool) -> None:
@@ -139,7 +139,7 @@ def text_config(source: ClipSource, options: ClipOptions, offline: bool) -> None
         from transformers import AutoConfig
 
         what = f"the config of its text tower {tower}"
-        _here_or_fetched(source, what, offline, lambda: AutoConfig.from_pretrained(tower))
+        _load_or_fetch(source, what, offline, lambda: AutoConfig.from_pretrained(tower))
 
 
 def _text_config(source: ClipSource, name: str) -> Mapping[str, Any]:
@@ -149,11 +149,13 @@ def _text_config(source: ClipSource, name: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = dict(json.loads(file.read_text(encoding="utf-8"))["model_cfg"]["text_cfg"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadModel(f"{source.spec}: {file} is no config of open_clip ({describe_error(error)})") from error
+        raise BadModel(
+            f"{source.spec}: {file} is not a valid config of open_clip ({describe_error(error)})"
+        ) from error
     return found
 
 
-def _here_or_fetched(
+def _load_or_fetch(
     source: ClipSource, what: str, offline: bool, made: Callable[[], Any], of_hub: bool = True
 ) -> Any:
     """Return what a library loads from files that it finds itself, local ones first, else those of the hub.

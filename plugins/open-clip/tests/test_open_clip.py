@@ -247,7 +247,7 @@ def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
         check("ViT-B-32/open_ai")
     with pytest.raises(UnknownName, match="it has laion2b_s32b_b79k"):
         check("ViT-H-14")
-    with pytest.raises(BadModel, match=r"no folder with open_clip_config\.json"):
+    with pytest.raises(BadModel, match=r"not a folder with open_clip_config\.json"):
         check(str(tmp_path))
     check("ViT-B-32/openai")
 
@@ -354,7 +354,7 @@ def test_files_that_are_no_weights_are_refused(tiny_clip: Path, tmp_path: Path) 
         made(tiny_clip, sha256="0" * 64)
     for config in ("{", "[]", '{"model_cfg": {}}', '{"model_cfg": {"text_cfg": 3}}'):
         (folder / "open_clip_config.json").write_text(config)
-        with pytest.raises(BadModel, match=r"open_clip_config\.json is no config of open_clip"):
+        with pytest.raises(BadModel, match=r"open_clip_config\.json is not a valid config of open_clip"):
             check(str(folder))
 
 
@@ -369,7 +369,7 @@ def test_a_pickle_of_more_than_weights_is_refused(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(tiny_clip, tmp_path / "bad", ignore=shutil.ignore_patterns("*.safetensors"))
     torch.save({"a": _Evil()}, tmp_path / "bad" / "open_clip_pytorch_model.bin")
-    with pytest.raises(BadModel, match=r"its pickle wants \S+, which is no part of weights") as error:
+    with pytest.raises(BadModel, match=r"its pickle contains \S+, which does not belong in weights") as error:
         made(tmp_path / "bad")
     assert "weights_only" not in str(error.value)
     assert not Path("evil").exists()
@@ -385,7 +385,7 @@ def test_weights_that_do_not_fit_are_told_by_the_plan(tiny_clip: Path, tmp_path:
     ):
         check(f"ViT-B-32/{file}")
     torch.save({"a": _Evil()}, tmp_path / "evil.pt")
-    with pytest.raises(BadModel, match=r"its pickle wants \S+, which is no part of weights"):
+    with pytest.raises(BadModel, match=r"its pickle contains \S+, which does not belong in weights"):
         check(f"ViT-B-32/{tmp_path / 'evil.pt'}")
     other = tmp_path / "other"
     shutil.copytree(tiny_clip, other)
@@ -438,6 +438,6 @@ def test_other_weights_are_another_judge(tiny_clip: Path) -> None:
 
 
 def test_a_path_that_leads_nowhere_is_told_as_one() -> None:
-    said = r"unknown model of open_clip 'ck'.*[Tt]here is no folder ck/j/nope either"
+    said = r"unknown model of open_clip 'ck'.*[Ff]older ck/j/nope does not exist either"
     with pytest.raises(UnknownName, match=said):
         sources.find("ck/j/nope")

@@ -14,11 +14,11 @@ from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.files.image_file import DamagedImage, decode
 
-from .flight import in_flight
+from .concurrency import run_concurrently
 from .image_fetch import ImageFetcher, web_address
 from .options import ImageOptions
 from .replies import ImageData, ImagesReply, Refused, UnusableReply, read
-from .server import Failed, Server, is_here
+from .server import Failed, Server, is_local
 
 
 class ImageServer:
@@ -37,16 +37,16 @@ class ImageServer:
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
         """Yield each request with its image as soon as it arrives."""
-        return in_flight(requests, self._draw, self.server.at_once, self._disconnect)
+        return run_concurrently(requests, self._draw, self.server.at_once, self._disconnect)
 
     async def _draw(self, request: ImageRequest) -> Generated | Failure:
         try:
             reply = await self.server.ask(lambda client: self._send(client, request))
-            used = self.server.used(reply, self.options.price_per_image)
+            used = self.server.count_usage(reply, self.options.price_per_image)
             image = reply.data[0]
             pixels = await asyncio.to_thread(decode, await self._file(image), "the server's image")
         except Refused as refusal:
-            self.server.refused()
+            self.server.count_refusal()
             return Failure(f"refused by the server: {refusal}", final=True)
         except (Failed, UnusableReply, DamagedImage) as error:
             return Failure(str(error))
@@ -79,7 +79,7 @@ class ImageServer:
             raise UnusableReply("the answer holds neither an image nor the address of an image")
         address = image.url
         host = web_address(address).host
-        if self.server.offline and not is_here(address):
+        if self.server.offline and not is_local(address):
             raise UnusableReply(
                 f"the image lies on {host}, which cannot be asked offline; "
                 "with response_format=b64_json servers mostly send it along"

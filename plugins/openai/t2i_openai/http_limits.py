@@ -41,7 +41,7 @@ def refuse_other_servers(base_url: str) -> Callable[[httpx2.Request], Awaitable[
     async def check(request: httpx2.Request) -> None:
         if origin(request.url) not in allowed:
             raise BadModel(
-                f"{base_url} redirects to another server, {address_of(request.url)}, and t2i sends no prompts or "
+                f"{base_url} redirects to another server, {strip_url(request.url)}, and t2i sends no prompts or "
                 "keys there; if you trust it, set base_url to its address"
             )
 
@@ -60,14 +60,14 @@ def limit_size(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
             raise UnusableReply("the answer is compressed in a way that was not asked for")
         length = response.headers.get("Content-Length", "")
         if length.isdecimal() and int(length) > most_bytes:
-            raise _too_large(most_bytes)
+            raise _size_error(most_bytes)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _LimitedStream(response.stream, encoding != "identity", most_bytes)
 
     return limit
 
 
-def address_of(url: httpx2.URL) -> str:
+def strip_url(url: httpx2.URL) -> str:
     """Return scheme, host and port of a URL, without user, path and query, which may hold secrets."""
     return f"{url.scheme}://{url.raw_host.decode('ascii')}{f':{url.port}' if url.port else ''}"
 
@@ -84,17 +84,17 @@ class _LimitedStream(httpx2.AsyncByteStream):
         unzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if self._compressed else None
         size = 0
         async for data in self._stream:
-            for piece in [data] if unzip is None else _unzipped(unzip, data):
+            for piece in [data] if unzip is None else _unzip(unzip, data):
                 size += len(piece)
                 if size > self._most_bytes:
-                    raise _too_large(self._most_bytes)
+                    raise _size_error(self._most_bytes)
                 yield piece
 
     async def aclose(self) -> None:
         await self._stream.aclose()
 
 
-def _unzipped(unzip: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+def _unzip(unzip: zlib._Decompress, data: bytes) -> Iterator[bytes]:
     try:
         while data:
             yield unzip.decompress(data, _PIECE)
@@ -103,5 +103,5 @@ def _unzipped(unzip: zlib._Decompress, data: bytes) -> Iterator[bytes]:
         raise Unreadable("the answer's gzip is damaged") from None
 
 
-def _too_large(most_bytes: int) -> UnusableReply:
+def _size_error(most_bytes: int) -> UnusableReply:
     return UnusableReply(f"the answer is larger than {most_bytes / 1e6:g} MB (option max_answer_mb), decompressed")

@@ -16,7 +16,7 @@ import httpx2
 import openai
 from t2i_core.api.errors import BadModel
 
-from .http_limits import ACCEPTED, address_of, limit_size, origin
+from .http_limits import ACCEPTED, limit_size, origin, strip_url
 from .replies import UnusableReply
 
 _MOST_REDIRECTS = 5
@@ -74,7 +74,7 @@ class ImageFetcher:
         if any(_matches(allowed, host, port) for allowed in self._hosts):
             return
         raise BadModel(
-            f"{self._base_url} keeps its images on another host, {address_of(url)}, which is not allowed; request "
+            f"{self._base_url} keeps its images on another host, {strip_url(url)}, which is not allowed; request "
             "images in the answer itself (response_format=b64_json), or add the host to the option "
             "image_hosts"
         )

@@ -15,7 +15,7 @@ from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
 from t2i_torch_support.pair_questions import read_verdict, write_question
 
-from .flight import in_flight
+from .concurrency import run_concurrently
 from .options import JudgeOptions
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
@@ -40,23 +40,23 @@ class PairJudge:
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Preference | Failure]]:
         """Yield each query with the model's preference as soon as it arrives."""
-        return in_flight(queries, self._compare, self.server.at_once, self.server.disconnect)
+        return run_concurrently(queries, self._compare, self.server.at_once, self.server.disconnect)
 
     async def _compare(self, query: Query) -> Preference | Failure:
         try:
             messages = [{"role": "user", "content": await asyncio.to_thread(self._question, query)}]
             reply = await self.server.ask(lambda client: self._send(client, messages, query))
         except Refused as refusal:
-            self.server.refused()
+            self.server.count_refusal()
             return Preference("refused", reasoning=str(refusal))
         except (Failed, UnusableReply) as error:
             return Failure(str(error))
-        self.server.used(reply)
+        self.server.count_usage(reply)
         if reply.choices[0].finish_reason == "error":  # from gateways, about the model behind them
             return Failure("the answer is incomplete: the server reports an error of its model")
         found = _preference(reply.choices[0])
         if found.verdict == "refused":
-            self.server.refused()
+            self.server.count_refusal()
         return found
 
     def _question(self, query: Query) -> list[dict[str, Any]]:

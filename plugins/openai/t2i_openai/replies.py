@@ -108,18 +108,16 @@ def read(kind: type[ReplyT], body: bytes) -> ReplyT:
     except ValidationError as error:
         # some servers send errors with status 200
         if isinstance(data, dict) and data.get("error"):
-            raise _error_in_answer(data["error"]) from None
+            raise _make_error(data["error"]) from None
         problem = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in problem["loc"]) or "the whole answer"
         raise UnusableReply(f"the answer is JSON of another shape: {where}: {problem['msg']}") from None
 
 
-def _error_in_answer(error: Any) -> Refused | UnusableReply:
+def _make_error(error: Any) -> Refused | UnusableReply:
     if is_refusal(error):
-        return Refused(codes_of(error) or CONTENT_POLICY)
-    return UnusableReply(
-        f"the answer holds an error instead of the requested content{in_brackets(codes_of(error))}"
-    )
+        return Refused(find_codes(error) or CONTENT_POLICY)
+    return UnusableReply(f"the answer holds an error instead of the requested content{bracket(find_codes(error))}")
 
 
 CONTENT_POLICY = "content policy"
@@ -148,7 +146,7 @@ _IDENTIFIER = re.compile(r"(?=.{1,48}$)[A-Za-z]+(?:_[A-Za-z]+)*")
 """Pattern of codes, which names of hosts, addresses, paths and keys do not match."""
 
 
-def codes_of(error: Any) -> str:
+def find_codes(error: Any) -> str:
     """Return the code, type and parameter of an answer's `error`, without its free text.
 
     The text may come from a service behind the server and contain internal names, addresses and traces. Codes are
@@ -165,12 +163,12 @@ def codes_of(error: Any) -> str:
     return ", ".join(dict.fromkeys(codes))
 
 
-def in_brackets(text: str) -> str:
+def bracket(text: str) -> str:
     """Return a text in brackets after a space; an empty text stays empty."""
     return f" ({text})" if text else ""
 
 
-def message_of(error: Any) -> str:
+def find_message(error: Any) -> str:
     """Return the free text of an answer's `error`."""
     message = error.get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) else json.dumps(error)

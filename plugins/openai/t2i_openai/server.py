@@ -22,7 +22,7 @@ from t2i_core.api.errors import BadModel
 from t2i_core.api.options import read_secret
 from t2i_core.api.text import fit_one_line
 
-from .http_limits import ACCEPTED, address_of, limit_size, refuse_other_servers
+from .http_limits import ACCEPTED, limit_size, refuse_other_servers, strip_url
 from .options import ServerOptions
 from .replies import (
     CONTENT_POLICY,
@@ -30,10 +30,10 @@ from .replies import (
     Reply,
     Unreadable,
     UnusableReply,
-    codes_of,
-    in_brackets,
+    bracket,
+    find_codes,
+    find_message,
     is_refusal,
-    message_of,
 )
 
 AnswerT = TypeVar("AnswerT")
@@ -66,7 +66,7 @@ class Server:
     """
 
     def __init__(self, model: str, options: ServerOptions, at_once: int | None, offline: bool) -> None:
-        if offline and not is_here(options.base_url):
+        if offline and not is_local(options.base_url):
             raise BadModel(f"'openai:{model}' needs the server {options.base_url}, which --offline forbids")
         self.offline = offline
         self.model = model
@@ -142,10 +142,10 @@ class Server:
                 self._unanswered = 0
                 raise
             except openai.APIStatusError as error:
-                trouble = self._settled(error, elsewhere)
+                trouble = self._handle_error(error, elsewhere)
                 asked_to_wait = _retry_after(error.response.headers)
             except openai.APIConnectionError as error:
-                trouble = f"the connection to {address_of(error.request.url)} failed ({_cause(error)})"
+                trouble = f"the connection to {strip_url(error.request.url)} failed ({_cause(error)})"
             else:
                 self._unanswered = 0
                 return answer
@@ -158,10 +158,10 @@ class Server:
             self._counts["retries"] += 1
             await asyncio.sleep(min(wait, self.options.longest_wait))
         if not elsewhere:
-            self._given_up(trouble)
+            self._count_unanswered(trouble)
         raise Failed(f"{trouble} ({tries} {'tries' if tries > 1 else 'try'})")
 
-    def used(self, reply: Reply, price: float = 0.0) -> dict[str, Any]:
+    def count_usage(self, reply: Reply, price: float = 0.0) -> dict[str, Any]:
         """Count the tokens and the cost of an answer, and return them as plain data.
 
         `price` is the cost in addition to the tokens.
@@ -176,7 +176,7 @@ class Server:
         self._cost += cost
         return {**served, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": round(cost, 6)}
 
-    def refused(self) -> None:
+    def count_refusal(self) -> None:
         """Count a refusal."""
         self._counts["refusals"] += 1
 
@@ -187,16 +187,16 @@ class Server:
             self._next_turn = turn + 60 / self.options.requests_per_minute
             await asyncio.sleep(turn - time.monotonic())
 
-    def _settled(self, error: openai.APIStatusError, elsewhere: bool) -> str:
+    def _handle_error(self, error: openai.APIStatusError, elsewhere: bool) -> str:
         """Raise the exception for a final error; return the reason if a retry may help.
 
         Reasons hold the status and the error's codes. The error's free text may come from a service behind the
         server; t2i shows it to the user once and never stores it. Nothing is raised `from` the error, which holds
         that text.
         """
-        status, said = error.status_code, codes_of(error.body)
-        trouble = f"the server answered {status}{in_brackets(said)}"
-        self._show(status, said, message_of(error.body or ""))
+        status, said = error.status_code, find_codes(error.body)
+        trouble = f"the server answered {status}{bracket(said)}"
+        self._show(status, said, find_message(error.body or ""))
         if (status in _AGAIN and "quota" not in str(error.code)) or status >= 500:
             return trouble
         self._unanswered = 0
@@ -213,16 +213,14 @@ class Server:
                 else f"{url} does not accept the key in {variable} (401)"
             ) from None
         if "quota" in str(error.code) or "billing" in str(error.code) or status == 402:
-            raise BadModel(
-                f"{url}: the account has no credit{in_brackets(said)}; answers so far are kept"
-            ) from None
+            raise BadModel(f"{url}: the account has no credit{bracket(said)}; answers so far are kept") from None
         if status in (403, 404):
             address = "; check base_url too, which usually ends in /v1" if status == 404 else ""
             reason = f"{status}: {said}" if said else f"{status}"
             raise BadModel(f"{url} does not offer model {self.model!r} to this key ({reason}){address}") from None
         raise Failed(trouble) from None
 
-    def _given_up(self, trouble: str) -> None:
+    def _count_unanswered(self, trouble: str) -> None:
         """Raise BadModel if the server has not answered several requests in a row."""
         self._unanswered += 1
         if self._unanswered >= PATIENCE:
@@ -239,7 +237,7 @@ class Server:
             _log.warning("%s answered %d and says: %s", self.options.base_url, status, fit_one_line(text))
 
 
-def is_here(url: str) -> bool:
+def is_local(url: str) -> bool:
     """Return whether a server is on this machine."""
     host = urlsplit(url).hostname or ""
     try:

@@ -26,10 +26,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from t2i_core import evaluate
 from t2i_core.statistics import wilson
-from t2i_diffusers.arithmetic import forward, mean_before, noises
-from t2i_diffusers.asking import LikelihoodParams
-from t2i_diffusers.giving_up import looks, order, stay
-from t2i_diffusers.schedules import Steps, respaced
+from t2i_diffusers.arithmetic import draw_noise, forward, mean_before
+from t2i_diffusers.elimination import find_survivors, list_looks, order
+from t2i_diffusers.likelihood_params import LikelihoodParams
+from t2i_diffusers.schedules import Steps, respace
 from t2i_selfeval.asking import NEED
 from t2i_selfeval.estimators import certainty, score_remaining, share
 from t2i_selfeval.metrics import SelfEval
@@ -86,12 +86,12 @@ def betas() -> torch.Tensor:
 
 def all_terms(world: CaptionWorld, x0: torch.Tensor, want: LikelihoodParams) -> Floats:
     """Return log p(x_t-1 | x_t, caption) in the generator's chain: shape (trials, steps, captions)."""
-    steps: Steps = respaced(betas(), want.steps)
+    steps: Steps = respace(betas(), want.steps)
     wide = Steps(steps.timesteps, *(of[:, None, None] for of in (steps.beta, steps.signal, steps.before)))
     posterior = steps.posterior[:, None, None]
     found = []
     for trial in range(want.trials):
-        xs = forward(x0, steps, noises(want.seed, trial, want.steps, x0.shape), "step")[:, None]
+        xs = forward(x0, steps, draw_noise(want.seed, trial, want.steps, x0.shape), "step")[:, None]
         # of all steps at once
         means = mean_before(xs[1:], world.image_behind(xs[1:], wide.signal), wide, slice(None))
         squares = (xs[:-1] - means) ** 2 / posterior + torch.log(2 * torch.pi * posterior)
@@ -104,13 +104,13 @@ def eliminate(terms: Floats, want: LikelihoodParams) -> tuple[Floats, int]:
     flat = terms.reshape(-1, terms.shape[-1])
     seen = np.full_like(flat, np.nan)
     left, places, done = list(range(flat.shape[1])), order(want), 0
-    for look, until in enumerate(looks(want)):
+    for look, until in enumerate(list_looks(want)):
         fresh = np.ix_(places[done:until], left)
         seen[fresh] = flat[fresh]
         done = until
         if done == len(places):
             break
-        left = [left[i] for i in stay(flat[places[:done]][:, left], want, look)]
+        left = [left[i] for i in find_survivors(flat[places[:done]][:, left], want, look)]
         if len(left) == 1:
             break
     return seen.reshape(terms.shape), int(np.isfinite(seen).sum())

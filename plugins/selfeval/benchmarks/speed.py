@@ -24,11 +24,11 @@ from PIL import Image
 from t2i_core.api import Query, Setup
 from t2i_core.api.image import Image as Kept
 from t2i_core.api.image import load_image
-from t2i_diffusers.arithmetic import forward, image_of, log_normal, mean_before, noises
-from t2i_diffusers.generating import Diffusers
-from t2i_diffusers.latents import fitted
+from t2i_diffusers.arithmetic import draw_noise, forward, log_normal, mean_before, predict_image
+from t2i_diffusers.generator import Diffusers
+from t2i_diffusers.latents import fit_image
 from t2i_diffusers.options import DiffusersOptions
-from t2i_diffusers.schedules import respaced, schedule_of
+from t2i_diffusers.schedules import make_schedule, respace
 
 MINI = Path(__file__).parents[2] / "miniworld" / "t2i_miniworld" / "weights" / "mini"
 CAPTIONS = ("a red ball left of a blue cube", "a blue ball left of a red cube", "two red balls", "a green dog")
@@ -49,15 +49,17 @@ def picture(folder: Path, number: int) -> Kept:
 @torch.inference_mode()
 def naive(pipe, image: Kept, captions: tuple[str, ...], trials: int, steps: int) -> np.ndarray:
     """Return log p(x_t-1 | x_t, caption) by the shortest correct code: shape (trials, steps, captions)."""
-    schedule = schedule_of(pipe.scheduler, type(pipe).__name__, "it")
-    chain, device, dtype = respaced(schedule.betas, steps), pipe.unet.device, pipe.unet.dtype
+    schedule = make_schedule(pipe.scheduler, type(pipe).__name__, "it")
+    chain, device, dtype = respace(schedule.betas, steps), pipe.unet.device, pipe.unet.dtype
     side = pipe.unet.config.sample_size * pipe.vae_scale_factor
     found = np.empty((trials, steps, len(captions)))
     for n in range(trials):
         xs = None
         for i in range(steps):
             for k, caption in enumerate(captions):
-                pixels = torch.from_numpy(fitted(image.pil(), (side, side), "crop") / 127.5 - 1).permute(2, 0, 1)
+                pixels = torch.from_numpy(fit_image(image.pil(), (side, side), "crop") / 127.5 - 1).permute(
+                    2, 0, 1
+                )
                 latent = pipe.vae.encode(pixels[None].to(device, dtype)).latent_dist.mean
                 x0 = (latent.float() * pipe.vae.config.scaling_factor).cpu().double()[0]
                 ids = pipe.tokenizer(
@@ -69,10 +71,10 @@ def naive(pipe, image: Kept, captions: tuple[str, ...], trials: int, steps: int)
                 ).input_ids
                 text = pipe.text_encoder(ids.to(device))[0]
                 if xs is None:
-                    xs = forward(x0, chain, noises(0, n, steps, x0.shape), "step")
+                    xs = forward(x0, chain, draw_noise(0, n, steps, x0.shape), "step")
                 x, signal = xs[i + 1], chain.signal[i]
                 output = pipe.unet(x[None].to(device, dtype), chain.timesteps[i].to(device), text).sample
-                seen = image_of(x, output[0].cpu().double(), signal, schedule.prediction)
+                seen = predict_image(x, output[0].cpu().double(), signal, schedule.prediction)
                 found[n, i, k] = log_normal(xs[i], mean_before(x, seen, chain, i), chain.posterior[i])
     return found
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_diffusers.asking import LikelihoodParams
+from t2i_diffusers.likelihood_params import LikelihoodParams
 from t2i_diffusers.schedules import Schedule
 from t2i_diffusers.terms import chain
 from t2i_selfeval.estimators import certainty, score_remaining, share

@@ -84,7 +84,7 @@ def test_it_scores_and_says_how(t2i: Any, asked: Any, tmp_path: Path) -> None:
 def test_any_batch_size_gives_the_same_numbers(checkpoint: Any, samples: Any, tmp_path: Path) -> None:
     from t2i_core.api import Query, Setup
     from t2i_core.api.image import load_image
-    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.generator import Diffusers
     from t2i_diffusers.options import DiffusersOptions
     from t2i_selfeval.estimators import log_likelihood
 

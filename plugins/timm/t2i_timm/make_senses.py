@@ -13,7 +13,7 @@ from pathlib import Path
 from t2i_timm.synsets import LISTS, SENSES, wnids
 
 
-def senses(wordnet: Path) -> dict[str, int]:
+def read_senses(wordnet: Path) -> dict[str, int]:
     """Return each synset's sense number by its wnid: `n` and its offset in `data.noun`."""
     order: dict[str, list[str]] = {}
     for line in _entries(wordnet / "index.noun"):
@@ -30,7 +30,7 @@ def main() -> None:
     """Write the package's data file: a line for each of timm's synsets that is not a first sense."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wordnet", type=Path)
-    number = senses(parser.parse_args().wordnet)
+    number = read_senses(parser.parse_args().wordnet)
     listed = sorted({wnid for name in LISTS for wnid in wnids(name)})
     SENSES.write_text("".join(f"{wnid} {number[wnid]}\n" for wnid in listed if number[wnid] != 1))
     print(SENSES)

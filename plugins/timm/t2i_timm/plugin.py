@@ -48,9 +48,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             capabilities={"classify": frozenset()},
             create=_timm,
             labels=_timm_labels,
-            loading=Loading(
-                weights=_timm_weights, check=_check_timm, resolve=_settled_timm, prefetch=_prefetch_timm
-            ),
+            loading=Loading(weights=_timm_weights, check=_check_timm, resolve=_pin_timm, prefetch=_prefetch_timm),
             about=About(citation="Wightman: PyTorch Image Models", licence="the model's own: see its card"),
         ),
         JudgeInfo(
@@ -90,7 +88,7 @@ def _timm(setup: Setup[TimmOptions]) -> Judge:
     from t2i_timm import timm_models
     from t2i_timm.classifier import Classifier
 
-    return Classifier(timm_models.load(_given(setup), setup.options, setup.offline), setup)
+    return Classifier(timm_models.load(_get_argument(setup), setup.options, setup.offline), setup)
 
 
 def _timm_labels(argument: str | None, options: TimmOptions) -> tuple[ObjectClass, ...]:
@@ -111,7 +109,7 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
     from t2i_timm import timm_models
 
     check_device(setup.device)
-    argument, options = _given(setup), setup.options
+    argument, options = _get_argument(setup), setup.options
     own = timm_models.is_here(argument, options)
     if setup.offline or own:
         timm_models.fetch(argument, options, offline=True)
@@ -123,23 +121,23 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
         try_load(lambda: timm_models.load(argument, options, setup.offline))
 
 
-def _settled_timm(setup: Setup[TimmOptions]) -> TimmOptions:
+def _pin_timm(setup: Setup[TimmOptions]) -> TimmOptions:
     from t2i_timm import timm_models
 
-    return timm_models.settled(_given(setup), setup.options, setup.offline)
+    return timm_models.pin_commit(_get_argument(setup), setup.options, setup.offline)
 
 
 def _prefetch_timm(setup: Setup[TimmOptions]) -> None:
     from t2i_timm import timm_models
 
-    timm_models.fetch(_given(setup), setup.options, setup.offline)
+    timm_models.fetch(_get_argument(setup), setup.options, setup.offline)
 
 
 def _torchvision(setup: Setup[ClassifierOptions]) -> Judge:
     from t2i_timm import torchvision_models
     from t2i_timm.classifier import Classifier
 
-    return Classifier(torchvision_models.load(_given(setup), setup.options, setup.offline), setup)
+    return Classifier(torchvision_models.load(_get_argument(setup), setup.options, setup.offline), setup)
 
 
 def _torchvision_labels(argument: str | None, options: ClassifierOptions) -> tuple[ObjectClass, ...]:
@@ -161,22 +159,22 @@ def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
         return  # spares the import of torchvision
     from t2i_timm import torchvision_models
 
-    weights = torchvision_models.find(_given(setup))
+    weights = torchvision_models.find(_get_argument(setup))
     if setup.offline or setup.options.checkpoint:
         torchvision_models.fetch(weights, setup.options, offline=True)
     if setup.options.checkpoint:
         from t2i_torch_support.trial_load import try_load
 
-        try_load(lambda: torchvision_models.load(_given(setup), setup.options, offline=True))
+        try_load(lambda: torchvision_models.load(_get_argument(setup), setup.options, offline=True))
 
 
 def _prefetch_torchvision(setup: Setup[ClassifierOptions]) -> None:
     from t2i_timm import torchvision_models
 
-    torchvision_models.fetch(torchvision_models.find(_given(setup)), setup.options, setup.offline)
+    torchvision_models.fetch(torchvision_models.find(_get_argument(setup)), setup.options, setup.offline)
 
 
-def _given(setup: Setup[ClassifierOptions]) -> str:
+def _get_argument(setup: Setup[ClassifierOptions]) -> str:
     """Return the argument, which the registry guarantees."""
     assert setup.argument is not None
     return setup.argument

@@ -33,11 +33,11 @@ _SYNSET = re.compile(r"\S+\.n\.\d\d")
 @cache
 def labels(name: str) -> tuple[ObjectClass, ...]:
     """Return the classes of one of timm's lists, in the order of a classifier's outputs."""
-    return tuple(of_wnid(wnid) for wnid in wnids(name))
+    return tuple(make_class(wnid) for wnid in wnids(name))
 
 
 @cache
-def list_of_size(count: int) -> str | None:
+def find_list(count: int) -> str | None:
     """Return the name of the list with a number of classes, as timm infers it, or None."""
     return next((name for name in LISTS if len(wnids(name)) == count), None)
 
@@ -47,7 +47,7 @@ def classes(names: Iterable[str]) -> tuple[ObjectClass, ...]:
     return tuple(_class(name) for name in names)
 
 
-def of_wnid(wnid: str) -> ObjectClass:
+def make_class(wnid: str) -> ObjectClass:
     """Return the class of a wnid. Raises KeyError if timm does not list it."""
     lemma = _lemmas()[wnid]
     sense = _senses().get(wnid, 1)
@@ -62,7 +62,7 @@ def wnids(name: str) -> tuple[str, ...]:
 
 def _class(name: str) -> ObjectClass:
     if _WNID.fullmatch(name) and name in _lemmas():
-        return of_wnid(name)
+        return make_class(name)
     if _SYNSET.fullmatch(name):
         return ObjectClass(name.rsplit(".", 2)[0].replace("_", " "), name)
     return ObjectClass(name)

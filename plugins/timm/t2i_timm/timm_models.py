@@ -48,7 +48,7 @@ def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
     """Return what the results depend on: local files, or the name and commit of a repository."""
     at = f"@{options.revision}" if options.revision else ""
     if folder := _folder(argument):
-        return [folder / "config.json", options.checkpoint or _file_of(folder, argument)]
+        return [folder / "config.json", options.checkpoint or _find_weights(folder, argument)]
     if options.checkpoint:
         return [*([f"{argument}{at}"] if "/" in argument else []), options.checkpoint]
     return [f"{_repository(argument)}{at}"]
@@ -59,7 +59,7 @@ def is_here(argument: str, options: TimmOptions) -> bool:
     return bool(_folder(argument) or (options.checkpoint and "/" not in argument))
 
 
-def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
+def pin_commit(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
     """Return the options with the commit of the revision.
 
     Raises:
@@ -77,7 +77,7 @@ def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
     try:
         commit = hub_files.resolve_commit(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
     except BadModel as error:
-        raise _neither(argument, error) from error
+        raise _explain_missing(argument, error) from error
     return options.model_copy(update={"revision": commit})
 
 
@@ -86,15 +86,15 @@ def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
     spec = f"timm:{argument}"
     folder = _folder(argument)
     if not folder and "/" in argument:
-        _config_of(argument, options, offline)
+        _fetch_config(argument, options, offline)
     if options.checkpoint:
         return check_file(options.checkpoint, options.sha256, spec)
     if folder:
-        return check_file(_file_of(folder, argument), options.sha256, spec)
+        return check_file(_find_weights(folder, argument), options.sha256, spec)
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
     repository = argument
     if "/" not in argument:
-        registered = _registered(argument)
+        registered = _find_registered(argument)
         repository = registered.hf_hub_id
         if not repository:
             raise BadModel(
@@ -147,7 +147,7 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
     if options.checkpoint:
         folder = _folder(argument)
         if not folder and "/" in argument:  # with a name, timm would contact the hub even if t2i is offline
-            folder = _config_of(argument, options, offline=True).parent
+            folder = _fetch_config(argument, options, offline=True).parent
         name = f"local-dir:{folder}" if folder else argument
         return timm.create_model(name, pretrained=False, checkpoint_path=str(file), num_classes=count)
     if _folder(argument) or "/" in argument:
@@ -172,7 +172,7 @@ def _labels(argument: str, options: TimmOptions, offline: bool = False) -> tuple
         return "the checkpoint's own", synsets.classes(head.names)
     if head.count == 0:
         raise BadModel(f"timm:{argument}: it has no classes, only features; use a classifier")
-    name = synsets.list_of_size(head.count)
+    name = synsets.find_list(head.count)
     if name is None:
         raise BadModel(
             f"timm:{argument}: it has {head.count} classes, which none of timm's lists of ImageNet has, and its "
@@ -183,14 +183,14 @@ def _labels(argument: str, options: TimmOptions, offline: bool = False) -> tuple
 
 def _head(argument: str, options: TimmOptions, offline: bool) -> Head:
     if folder := _folder(argument):
-        return _head_of(folder / "config.json", argument)
+        return _read_head(folder / "config.json", argument)
     if "/" in argument:
-        return _head_of(_config_of(argument, options, offline), argument)
-    registered = _registered(argument)
+        return _read_head(_fetch_config(argument, options, offline), argument)
+    registered = _find_registered(argument)
     return Head(registered.num_classes, tuple(registered.label_names or ()))
 
 
-def _head_of(file: Path, argument: str) -> Head:
+def _read_head(file: Path, argument: str) -> Head:
     """Return the classes in a folder's config.json, in timm's current form or the earlier flat one."""
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
@@ -200,7 +200,7 @@ def _head_of(file: Path, argument: str) -> Head:
         if isinstance(names, dict):
             names = [names[str(index)] for index in range(count)] if names else ()
     except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise BadModel(f"timm:{argument}: {file} is no config.json of timm ({error!r})") from error
+        raise BadModel(f"timm:{argument}: {file} is not a valid config.json of timm ({error!r})") from error
     if names and len(names) != count:
         raise BadModel(f"timm:{argument}: {file} names {len(names)} of {count} classes")
     return Head(count, tuple(names))
@@ -213,19 +213,19 @@ def _folder(argument: str) -> Path | None:
         return path
     is_path = argument.startswith(("/", ".", "~", "local-dir:")) or argument.count("/") > 1
     if path.is_dir() or is_path:
-        raise BadModel(f"timm:{argument}: there is no folder with a config.json of timm at {path}")
+        raise BadModel(f"timm:{argument}: {path} is not a folder with a config.json of timm")
     return None
 
 
-def _config_of(repository: str, options: TimmOptions, offline: bool) -> Path:
+def _fetch_config(repository: str, options: TimmOptions, offline: bool) -> Path:
     """Return the config of a repository on the hub. Raises BadModel if it cannot be downloaded."""
     try:
         return hub_files.fetch_from_hub(repository, (_CONFIG,), options.revision, offline, f"timm:{repository}")
     except BadModel as error:
-        raise _neither(repository, error) from error
+        raise _explain_missing(repository, error) from error
 
 
-def _neither(argument: str, error: BadModel) -> BadModel:
+def _explain_missing(argument: str, error: BadModel) -> BadModel:
     """Return the error for a name that is neither a repository nor a folder, because users may mean a folder."""
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
@@ -233,11 +233,11 @@ def _neither(argument: str, error: BadModel) -> BadModel:
         return NotHere(argument, error.spec, error.network, error.missing)
     cause = error.__cause__
     if "/" in argument and isinstance(cause, RepositoryNotFoundError) and not isinstance(cause, GatedRepoError):
-        return BadModel(f"{error}; there is no folder {argument} here either")
+        return BadModel(f"{error}; folder {argument} does not exist either")
     return error
 
 
-def _file_of(folder: Path, argument: str) -> Path:
+def _find_weights(folder: Path, argument: str) -> Path:
     for name in _OF_FOLDER:
         if (folder / name).is_file():
             return folder / name
@@ -246,10 +246,10 @@ def _file_of(folder: Path, argument: str) -> Path:
 
 def _repository(argument: str) -> str:
     """Return the repository of an argument that is not a folder; an empty text if timm knows none."""
-    return argument if "/" in argument else _registered(argument).hf_hub_id or ""
+    return argument if "/" in argument else _find_registered(argument).hf_hub_id or ""
 
 
-def _registered(argument: str) -> Any:
+def _find_registered(argument: str) -> Any:
     """Return timm's PretrainedCfg of one of its names. Raises UnknownName."""
     import timm
     from timm.models import get_pretrained_cfg

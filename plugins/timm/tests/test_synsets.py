@@ -29,15 +29,15 @@ def test_every_synset_is_named_as_nltk_names_it(name: str) -> None:
     count, digest = NLTK[name]
     assert len(labels) == len({label.synset for label in labels}) == count
     assert hashlib.sha256("\n".join(label.synset or "" for label in labels).encode()).hexdigest() == digest
-    assert synsets.list_of_size(count) == name
+    assert synsets.find_list(count) == name
 
 
 def test_known_classes() -> None:
-    assert synsets.of_wnid("n02084071") == ObjectClass("dog", "dog.n.01")
-    assert synsets.of_wnid("n01440764") == ObjectClass("tench", "tench.n.01")
-    assert synsets.of_wnid("n02108551") == ObjectClass("Tibetan mastiff", "tibetan_mastiff.n.01")
+    assert synsets.make_class("n02084071") == ObjectClass("dog", "dog.n.01")
+    assert synsets.make_class("n01440764") == ObjectClass("tench", "tench.n.01")
+    assert synsets.make_class("n02108551") == ObjectClass("Tibetan mastiff", "tibetan_mastiff.n.01")
     with pytest.raises(KeyError):
-        synsets.of_wnid("n00001740")  # entity is no class of ImageNet
+        synsets.make_class("n00001740")  # entity is no class of ImageNet
 
 
 def test_classes_of_one_name_are_two() -> None:
@@ -94,4 +94,4 @@ def test_senses_are_read_from_wordnets_own_files(tmp_path: Path) -> None:
         "03126707 06 n 01 crane 0 001 @ 03281145 n 0000 | lifts and moves heavy objects\n"
         "11172597 18 n 02 Crane 0 Hart_Crane 0 001 @i 10444194 n 0000 | United States poet\n"
     )
-    assert make_senses.senses(tmp_path) == {"n01440764": 1, "n02012849": 2, "n03126707": 3, "n11172597": 1}
+    assert make_senses.read_senses(tmp_path) == {"n01440764": 1, "n02012849": 2, "n03126707": 3, "n11172597": 1}

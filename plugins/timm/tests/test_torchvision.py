@@ -179,7 +179,7 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
             refused(setup(checkpoint=tmp_path / "other.safetensors"))
     missing = setup(offline=False, checkpoint=tmp_path / "none.safetensors")
     for refused in (INFO.loading.check, INFO.create):
-        with pytest.raises(BadModel, match="there is no file"):
+        with pytest.raises(BadModel, match="does not exist"):
             refused(missing)
 
 

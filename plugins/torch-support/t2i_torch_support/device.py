@@ -43,7 +43,7 @@ def check_device(name: str | None) -> None:
         return
     kind, _, index = name.partition(":")
     if kind not in ("cpu", "cuda", "mps") or not (index.isdecimal() or name == kind):
-        raise BadOption(f"device {name!r}: want cpu, cuda, cuda:1 or mps")
+        raise BadOption(f"device {name!r}: must be cpu, cuda, cuda:1 or mps")
     import torch
 
     if kind == "mps" and not torch.backends.mps.is_available():

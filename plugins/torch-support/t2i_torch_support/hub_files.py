@@ -50,7 +50,9 @@ def fetch_from_hub(
         except LocalEntryNotFoundError:
             continue
         except HFValidationError as error:
-            raise BadModel(f"{spec}: {repository!r} is no name of a repository on the hub ({error})") from error
+            raise BadModel(
+                f"{spec}: {repository!r} is not a valid name of a repository on the hub ({error})"
+            ) from error
     what = f"{files[0]} of {repository}{f' at {revision}' if revision else ''} on the Hugging Face hub"
     if offline or constants.HF_HUB_OFFLINE:
         raise NotHere(what, spec)
@@ -125,7 +127,7 @@ def make_hub_error(what: str, repository: str, error: BaseException) -> BadModel
         )
     if isinstance(error, RepositoryNotFoundError):
         return BadModel(
-            f"{what}: there is no such repository at {page}: it was withdrawn or renamed, or it is private, and "
+            f"{what}: {page} does not exist: it was withdrawn or renamed, or it is private, and "
             "then you must log in (`hf auth login`, or set HF_TOKEN)"
         )
     if isinstance(error, RevisionNotFoundError):

@@ -25,7 +25,7 @@ def check_file(file: Path, sha256: str | None, spec: str) -> Path:
         BadModel: If it is not.
     """
     if not file.is_file():
-        raise BadModel(f"{spec}: there is no file {file}")
+        raise BadModel(f"{spec}: file {file} does not exist")
     if file.suffix == SAFE and (problem := find_damage(file)):
         raise BadModel(f"{spec}: cannot be loaded from {file}: it {problem}")
     if sha256 and not (found := digest_file(file)).startswith(sha256):
@@ -42,12 +42,12 @@ def find_damage(file: Path) -> str | None:
     with file.open("rb") as open_file:
         header = int.from_bytes(open_file.read(8), "little")
         if size < 8 or header > size - 8:
-            return f"is cut off, or no safetensors ({size} bytes)"
+            return f"is cut off, or not safetensors ({size} bytes)"
         try:
             tensors = json.loads(open_file.read(header))
             end = max((t["data_offsets"][1] for name, t in tensors.items() if name != "__metadata__"), default=0)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            return "is no safetensors: its header cannot be read"
+            return "is not safetensors: its header cannot be read"
     whole = 8 + header + int(end)
     return None if whole == size else f"has {size} bytes and should have {whole}"
 
@@ -61,7 +61,7 @@ def explain_load_error(error: BaseException, what: str = "weights") -> str:
     """
     cause = error.__cause__ or error
     if wanted := re.search(r"GLOBAL ([\w.]+)", str(cause)):
-        return f"its pickle wants {wanted[1]}, which is no part of {what}"
+        return f"its pickle contains {wanted[1]}, which does not belong in {what}"
     if found := re.search(r"WeightsUnpickler error:\s*(.+)", str(cause)):
         return fit_one_line(f"its pickle cannot be read with care: {found[1]}")
     return describe_error(cause)

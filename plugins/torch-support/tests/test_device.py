@@ -40,7 +40,7 @@ def test_devices_that_are_here(machine):
 def test_what_is_no_device_of_ours(machine, name):
     machine(cuda=2, mps=True)
     for told in (select_device, check_device):
-        with pytest.raises(BadOption, match=f"device '{name}': want cpu, cuda, cuda:1 or mps"):
+        with pytest.raises(BadOption, match=f"device '{name}': must be cpu, cuda, cuda:1 or mps"):
             told(name)
 
 

@@ -33,9 +33,9 @@ def test_a_whole_file_is_taken(whole: Path, tmp_path: Path) -> None:
     ("spoil", "problem"),
     [
         (lambda data: data[:-1], r"it has \d+ bytes and should have \d+$"),
-        (lambda data: data[:30], r"it is cut off, or no safetensors \(30 bytes\)"),
+        (lambda data: data[:30], r"it is cut off, or not safetensors \(30 bytes\)"),
         (lambda data: b"", r"\(0 bytes\)"),
-        (lambda data: b"version https://git-lfs.github.com/spec/v1\n" + data, "no safetensors"),
+        (lambda data: b"version https://git-lfs.github.com/spec/v1\n" + data, "not safetensors"),
         (lambda data: data[:8] + b"!" + data[9:], "its header cannot be read"),
     ],
 )
@@ -55,7 +55,7 @@ class _Evil:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (_Evil(), r"its pickle wants \w+\.system, which is no part of weights"),
+        (_Evil(), r"its pickle contains \w+\.system, which does not belong in weights"),
         (None, "cannot be read with care: "),
     ],
 )

@@ -14,7 +14,7 @@ from t2i_core.api import Answer, Failure, Note, Row, Unit
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.sides import REFERENCE, Distance
-from t2i_torchmetrics.vectors import Floats, stacked
+from t2i_torchmetrics.vectors import Floats, stack
 
 _AT_A_TIME = 1024
 
@@ -43,7 +43,7 @@ class Gaussian:
         if len(first) < 2:
             raise ValueError("a covariance needs at least two images")
         d = len(first[0])
-        x = stacked([*first, *islice(waiting, d - 1)])  # up to d + 1 vectors
+        x = stack([*first, *islice(waiting, d - 1)])  # up to d + 1 vectors
         n, origin = len(x), x.mean(axis=0)
         x -= origin
         if n <= d:
@@ -53,7 +53,7 @@ class Gaussian:
             x.T @ x,
         )  # relative to a point near the mean; relative to 0, products would cancel
         while some := list(islice(waiting, _AT_A_TIME)):
-            x = stacked(some) - origin
+            x = stack(some) - origin
             n += len(x)
             total += x.sum(axis=0)
             products += x.T @ x
@@ -116,8 +116,8 @@ class FrechetDistance(Distance):
             yield Failure(f"fid: {error}")
             return
         yield Row("fid", frechet_distance(generated, reference))
-        yield from map(Note, remarks.few_for_fid(generated.n, reference.n, len(reference.mean)))
-        yield from self.unlike(seen)
+        yield from map(Note, remarks.warn_fid(generated.n, reference.n, len(reference.mean)))
+        yield from self.warn_differences(seen)
 
     def _reference(self, answers: Sequence[Answer]) -> Gaussian:
         """The reference's Gaussian, computed once for all sets."""

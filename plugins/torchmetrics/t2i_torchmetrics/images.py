@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from t2i_core.api import Derive
 from t2i_core.files.image_file import read_header
 
-from t2i_torchmetrics.reference import RULES, format_of
+from t2i_torchmetrics.reference import RULES, find_format
 
 
 def _size(pixels: NDArray[np.uint8], _: Any) -> Mapping[str, NDArray[np.int32]]:
@@ -33,11 +33,11 @@ class Seen:
 
     def add(self, path: Path, size: tuple[int, int]) -> None:
         """Count one image."""
-        self.formats[format_of(path)] += 1
+        self.formats[find_format(path)] += 1
         self.sizes[size] += 1
 
 
-def seen_in(files: list[Path]) -> Seen:
+def count_files(files: list[Path]) -> Seen:
     """Count the image files of a folder; read only their headers."""
     seen = Seen()
     for path in files:

@@ -73,7 +73,7 @@ class Inception:
     def _vectors(self, layer: str, queries: list[Query]) -> list[torch.Tensor]:
         self._network.features_list = [layer]
         found: dict[int, torch.Tensor] = {}
-        for places in _by_size(queries):
+        for places in _group_by_size(queries):
             pixels = np.stack([queries[i].images[0].pixels for i in places]).transpose(0, 3, 1, 2)
             with torch.inference_mode():
                 vectors = self._network(torch.from_numpy(np.ascontiguousarray(pixels)).to(self._device))
@@ -81,7 +81,7 @@ class Inception:
         return [found[i] for i in range(len(queries))]
 
 
-def _by_size(queries: list[Query]) -> Iterable[list[int]]:
+def _group_by_size(queries: list[Query]) -> Iterable[list[int]]:
     """Return the indices of queries by image size; only images of equal size share a batch."""
     places: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for i, query in enumerate(queries):
@@ -95,7 +95,7 @@ def network(options: InceptionOptions, file: Path) -> Any:
         return NoTrainInceptionV3(
             "inception-v3-compat",
             ["2048"],
-            weights.trusted(file),  # type: ignore[arg-type]  # torch.load takes files and paths
+            weights.read_trusted(file),  # type: ignore[arg-type]  # torch.load takes files and paths
             antialias=options.resize == "antialias",
         )
     except RuntimeError as error:  # tensors of another model

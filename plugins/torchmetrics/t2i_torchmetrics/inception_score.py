@@ -10,7 +10,7 @@ from t2i_core.api import Excluded, Need, Note, Row, SetMetric, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.options import InceptionScoreOptions
-from t2i_torchmetrics.vectors import Floats, chance, stacked
+from t2i_torchmetrics.vectors import Floats, draw_uniform, stack
 
 NEED = "classes"
 
@@ -45,11 +45,11 @@ class InceptionScore(SetMetric):
         logits, order = [], []
         for observed in unit.observed:
             logits.append(observed.one(NEED).logits)
-            order.append(float(chance(observed.sample, self.options.seed, 1)[0]))
+            order.append(float(draw_uniform(observed.sample, self.options.seed, 1)[0]))
         if len(logits) < 2:
             yield Excluded("is: the score of a single image is always 1; at least two images are needed")
             return
-        log_probabilities = log_softmax(stacked(logits)[np.argsort(order)], axis=1)
+        log_probabilities = log_softmax(stack(logits)[np.argsort(order)], axis=1)
         splits = np.array_split(log_probabilities, min(self.options.splits, len(logits) // 2))
         yield Row("is", float(np.mean([inception_score(split) for split in splits])))
-        yield from map(Note, remarks.few_for_is(len(logits), len(splits), self.options.splits))
+        yield from map(Note, remarks.warn_is(len(logits), len(splits), self.options.splits))

@@ -11,7 +11,7 @@ from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.options import KidOptions
 from t2i_torchmetrics.sides import REFERENCE, Distance
-from t2i_torchmetrics.vectors import Floats, chance, stacked
+from t2i_torchmetrics.vectors import Floats, draw_uniform, stack
 
 
 def kernel(x: Floats, y: Floats) -> Floats:
@@ -24,7 +24,7 @@ def kernel(x: Floats, y: Floats) -> Floats:
     return inner * inner * inner
 
 
-def within(x: Floats) -> float:
+def mean_within(x: Floats) -> float:
     """Return the kernel's mean over pairs of different rows of one set."""
     k = kernel(x, x)
     n = len(x)
@@ -33,7 +33,7 @@ def within(x: Floats) -> float:
 
 def discrepancy(x: Floats, y: Floats, within_y: float | None = None) -> float:
     """Return the unbiased estimate of the squared MMD of two sets; `within_y` may be precomputed."""
-    return within(x) + (within(y) if within_y is None else within_y) - 2 * float(kernel(x, y).mean())
+    return mean_within(x) + (mean_within(y) if within_y is None else within_y) - 2 * float(kernel(x, y).mean())
 
 
 def subset(draws: Floats, size: int) -> np.ndarray:
@@ -55,23 +55,23 @@ class KernelDistance(Distance):
         vectors, draws = [], []
         for sample, vector in self.read(unit, seen):
             vectors.append(vector)
-            draws.append(chance(sample, self.options.seed, count))
+            draws.append(draw_uniform(sample, self.options.seed, count))
         size = min(self.options.subset_size, len(vectors), len(reference.vectors))
         if size < 2:
             yield Failure("kid: a kernel distance needs at least two images")
             return
-        generated, drawn = stacked(vectors), np.stack(draws)
+        generated, drawn = stack(vectors), np.stack(draws)
         found = [
             discrepancy(generated[subset(drawn[:, i], size)], *reference.subset(i, size)) for i in range(count)
         ]
         yield Row("kid", float(np.mean(found)))
-        yield from map(Note, remarks.few_for_kid(size, self.options.subset_size))
-        yield from self.unlike(seen)
+        yield from map(Note, remarks.warn_kid(size, self.options.subset_size))
+        yield from self.warn_differences(seen)
 
     def _reference(self, answers: Sequence[Answer]) -> _Reference:
         """The reference, read once for all sets."""
         if self._known is None or self._known[0] is not answers:
-            vectors = stacked([answer.observation.values for answer in answers])
+            vectors = stack([answer.observation.values for answer in answers])
             self._known = (answers, _Reference(vectors, self.options))
         return self._known[1]
 
@@ -88,5 +88,5 @@ class _Reference:
         """Return the vectors of one subset, and the kernel's mean within it."""
         vectors = self.vectors[subset(self._draws[:, number], size)]
         if (number, size) not in self._within:
-            self._within[number, size] = within(vectors)
+            self._within[number, size] = mean_within(vectors)
         return vectors, self._within[number, size]

@@ -21,7 +21,7 @@ def files(folder: Path) -> list[Path]:
     """Return the image files of a folder and its subfolders, sorted. Raises BadOption for fewer than two."""
     folder = folder.expanduser()
     if not folder.is_dir():
-        raise BadOption(f"option reference: there is no folder {folder}")
+        raise BadOption(f"option reference: folder {folder} does not exist")
     found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in FORMATS and p.is_file())
     if len(found) < 2:
         count = f"{len(found) or 'no'} image{'s' * (len(found) != 1)}"
@@ -45,6 +45,6 @@ def check(folder: Path) -> None:
             raise BadOption(f"option reference: {error}") from error
 
 
-def format_of(path: Path) -> str:
+def find_format(path: Path) -> str:
     """Return the format of a file's suffix."""
     return FORMATS.get(path.suffix.lower(), path.suffix or "unknown")

@@ -14,7 +14,7 @@ OF_PUBLISHED_IS = 50_000
 """Number of images and splits in Salimans et al. (2016, section 4)."""
 
 
-def few_for_fid(generated: int, reference: int, dimensions: int) -> Iterator[str]:
+def warn_fid(generated: int, reference: int, dimensions: int) -> Iterator[str]:
     """Yield warnings about too few images for a Frechet distance."""
     for which, n in (("generated", generated), ("reference", reference)):
         if n <= dimensions:
@@ -29,7 +29,7 @@ def few_for_fid(generated: int, reference: int, dimensions: int) -> Iterator[str
             )
 
 
-def few_for_is(images: int, splits: int, asked: int) -> Iterator[str]:
+def warn_is(images: int, splits: int, asked: int) -> Iterator[str]:
     """Yield warnings about fewer splits than requested, and fewer images than in published scores."""
     if splits < asked:
         yield (
@@ -43,22 +43,23 @@ def few_for_is(images: int, splits: int, asked: int) -> Iterator[str]:
         )
 
 
-def few_for_kid(size: int, asked: int) -> Iterator[str]:
+def warn_kid(size: int, asked: int) -> Iterator[str]:
     """Yield a warning if subsets are smaller than requested."""
     if size < asked:
-        yield f"kid: subsets of {size} images, for there are no {asked} on both sides; the distance stays unbiased"
+        yield f"kid: subsets of {size} images, because one side has fewer than {asked}; KID stays unbiased"
 
 
-def unlike(metric: str, generated: Seen, reference: Seen) -> Iterator[str]:
+def warn_differences(metric: str, generated: Seen, reference: Seen) -> Iterator[str]:
     """Yield warnings about different formats and sizes of the two sides' files, which the network sees too."""
     if set(generated.formats) != set(reference.formats) or len(generated.formats) > 1:
         yield (
-            f"{metric}: the generated images are {_named(generated.formats)}, the reference images "
-            f"{_named(reference.formats)}: the traces of lossy compression are part of the distance"
+            f"{metric}: the generated images are {_list_counts(generated.formats)}, the reference images "
+            f"{_list_counts(reference.formats)}: the traces of lossy compression are part of the distance"
         )
     if set(generated.sizes) != set(reference.sizes):
         sizes = [
-            _named(Counter({f"{w} x {h}": n for (w, h), n in s.sizes.items()})) for s in (generated, reference)
+            _list_counts(Counter({f"{w} x {h}": n for (w, h), n in s.sizes.items()}))
+            for s in (generated, reference)
         ]
         yield (
             f"{metric}: the generated images are of {sizes[0]} pixels, the reference images of {sizes[1]}: how "
@@ -66,7 +67,7 @@ def unlike(metric: str, generated: Seen, reference: Seen) -> Iterator[str]:
         )
 
 
-def _named(counted: Counter[Any]) -> str:
+def _list_counts(counted: Counter[Any]) -> str:
     if len(counted) == 1:
         return str(next(iter(counted)))
     said = ", ".join(f"{name} ({n})" for name, n in counted.most_common(3))

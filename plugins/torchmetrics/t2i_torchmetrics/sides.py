@@ -12,7 +12,7 @@ from t2i_core.api import Need, Note, Query, Sample, SetMetric, Unit
 from t2i_core.api.image import Image, load_image
 
 from t2i_torchmetrics import reference, remarks
-from t2i_torchmetrics.images import SIZE, Seen, seen_in
+from t2i_torchmetrics.images import SIZE, Seen, count_files
 from t2i_torchmetrics.options import ReferenceOptions
 
 GENERATED, REFERENCE = "features", "reference"
@@ -37,7 +37,7 @@ class Distance(SetMetric):
 
     @cached_property
     def _reference_seen(self) -> Seen:
-        return seen_in([image.path for image in self._reference_images])
+        return count_files([image.path for image in self._reference_images])
 
     def read(self, unit: Unit, seen: Seen) -> Iterator[tuple[Sample, NDArray[np.float32]]]:
         """Yield each sample of a set with its features, and count its file's format and size."""
@@ -48,9 +48,9 @@ class Distance(SetMetric):
             seen.add(sample.image.path, (width, height))
             yield sample, observed.one(GENERATED).values
 
-    def unlike(self, seen: Seen) -> Iterator[Note]:
+    def warn_differences(self, seen: Seen) -> Iterator[Note]:
         """Warn about differences between the two sides' files."""
-        return map(Note, remarks.unlike(self.name, seen, self._reference_seen))
+        return map(Note, remarks.warn_differences(self.name, seen, self._reference_seen))
 
     def _reference_queries(self, _: Sequence[Sample]) -> list[Query]:
         return [Query((image,)) for image in self._reference_images]

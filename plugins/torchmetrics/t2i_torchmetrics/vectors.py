@@ -12,12 +12,12 @@ from t2i_core.api import Sample
 Floats = NDArray[np.float64]
 
 
-def stacked(vectors: Sequence[NDArray[np.float32]]) -> Floats:
+def stack(vectors: Sequence[NDArray[np.float32]]) -> Floats:
     """Return vectors as the rows of one array. Raises ValueError if their lengths differ."""
     return np.stack(vectors).astype(np.float64)
 
 
-def chance(sample: Sample, seed: int, count: int) -> Floats:
+def draw_uniform(sample: Sample, seed: int, count: int) -> Floats:
     """Return random numbers in [0, 1) of one image.
 
     They do not depend on the other images, so that the jackknife, which leaves images out, draws the others as

@@ -34,7 +34,7 @@ def check(options: InceptionOptions, offline: bool) -> None:
         url_files.check_url(URL, offline, SPEC)
 
 
-def trusted(file: Path) -> io.BytesIO:
+def read_trusted(file: Path) -> io.BytesIO:
     """Return a file object with only the weights of a file, as torch saves them.
 
     The network's class would unpickle any object; this function reads the file as weights only. Raises BadModel.

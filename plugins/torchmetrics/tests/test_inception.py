@@ -138,7 +138,7 @@ def test_missing_weights_are_said_before_anything_runs(tmp_path: Path, monkeypat
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     with pytest.raises(BadModel, match="t2i prefetch inception-v3"):
         INFO.loading.check(settle_component(INFO).setup(offline=True))
-    with pytest.raises(BadModel, match="there is no file"):
+    with pytest.raises(BadModel, match="does not exist"):
         INFO.loading.check(settle_component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
 
 

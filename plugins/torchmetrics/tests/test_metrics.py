@@ -27,7 +27,7 @@ from t2i_torchmetrics.clipscore import clip_score
 from t2i_torchmetrics.fid import Gaussian, frechet_distance
 from t2i_torchmetrics.kid import subset
 from t2i_torchmetrics.plugin import t2i_metrics
-from t2i_torchmetrics.vectors import chance
+from t2i_torchmetrics.vectors import draw_uniform
 
 INFOS = {info.name: info for info in t2i_metrics()}
 PIXELS = 4
@@ -204,7 +204,7 @@ def test_more_subsets_do_not_widen_the_interval(tmp_path: Path, reference: Path)
 
 def test_subsets_stay_when_images_go() -> None:
     samples = [Sample("m", Prompt(str(i), "x"), 0) for i in range(500)]
-    draws = np.stack([chance(s, 0, 1) for s in samples])[:, 0]
+    draws = np.stack([draw_uniform(s, 0, 1) for s in samples])[:, 0]
     whole = set(subset(draws, 100).tolist())
     kept = np.array([i for i in range(500) if i % 20])
     part = set(kept[subset(draws[kept], 100)].tolist())
@@ -212,7 +212,7 @@ def test_subsets_stay_when_images_go() -> None:
     assert len(whole) == len(part) == 100
     assert whole - gone <= part
     assert np.std(draws) == pytest.approx(math.sqrt(1 / 12), rel=0.1)
-    assert (chance(samples[0], 1, 1) != draws[0]).all()
+    assert (draw_uniform(samples[0], 1, 1) != draws[0]).all()
 
 
 def test_splits_of_the_inception_score_are_drawn_at_random(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_other_formats_and_sizes_are_said(tmp_path: Path) -> None:
 def test_a_reference_that_is_none_is_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
     info = INFOS[name]
     for folder, why in (
-        (tmp_path / "none", "there is no folder"),
+        (tmp_path / "none", "does not exist"),
         (tmp_path, "holds no images, but at least two"),
     ):
         with pytest.raises(BadOption, match=why):

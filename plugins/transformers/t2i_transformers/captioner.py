@@ -7,8 +7,8 @@ from t2i_core.api import Caption, Query, Setup
 from t2i_core.api.judge import Capability
 
 from . import loading
-from .generating import searching
-from .judge import Features, TransformersJudge, in_groups
+from .generation_settings import configure_search
+from .judge import Features, TransformersJudge, run_in_groups
 from .options import CaptionerOptions
 from .places import CheckpointPlace
 
@@ -25,7 +25,7 @@ class Captioner(TransformersJudge):
         super().__init__(
             loading.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"), setup, _ON_GPU, _ELSEWHERE
         )
-        self.loaded.settings["search"] = searching(
+        self.loaded.settings["search"] = configure_search(
             self.loaded.network, setup.options.beams, setup.options.max_tokens
         )
 
@@ -35,7 +35,7 @@ class Captioner(TransformersJudge):
             {"pixel_values": self.loaded.processor(images=q.images[0].pil(), return_tensors="pt")["pixel_values"]}
             for q in queries
         ]
-        return [Caption(text.strip()) for text in in_groups(prepared, self._run)]
+        return [Caption(text.strip()) for text in run_in_groups(prepared, self._run)]
 
     def _run(self, features: Features) -> list[str]:
         with torch.inference_mode():

@@ -36,7 +36,7 @@ class LabelledPicture:
     things: tuple[LabelledThing, ...]
 
 
-def annotations_of(images: Path) -> Path:
+def find_annotations(images: Path) -> Path:
     """Return where `t2i generate` writes the annotations of a folder of images: RUN/annotations/MODEL.json."""
     return images.resolve().parent.parent / "annotations" / f"{images.resolve().name}.json"
 
@@ -59,13 +59,15 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Labe
     if not isinstance(data, dict):
         raise BadFolder(f"{annotations}: must be a JSON object with images, categories and annotations")
     classes = {
-        _of(one, "id", int, where): ObjectClass(_of(one, "name", str, where), one.get("synset"))
+        _read_field(one, "id", int, where): ObjectClass(_read_field(one, "name", str, where), one.get("synset"))
         for where, one in _entries(data, "categories", annotations)
     }
     shown: dict[int, list[LabelledThing]] = {}
-    known = {_of(one, "id", int, where): (where, one) for where, one in _entries(data, "images", annotations)}
+    known = {
+        _read_field(one, "id", int, where): (where, one) for where, one in _entries(data, "images", annotations)
+    }
     for where, one in _entries(data, "annotations", annotations):
-        image, category = _of(one, "image_id", int, where), _of(one, "category_id", int, where)
+        image, category = _read_field(one, "image_id", int, where), _read_field(one, "category_id", int, where)
         if image not in known:
             raise BadFolder(f"{where}: image_id {image} is not among the images")
         if category not in classes:
@@ -74,7 +76,7 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Labe
         if not one.get("iscrowd") and box[0] < box[2] and box[1] < box[3]:
             shown.setdefault(image, []).append(LabelledThing(classes[category], box, _colour(one, where, plain)))
     pictures = [
-        LabelledPicture(images / _of(one, "file_name", str, where), tuple(shown[number]))
+        LabelledPicture(images / _read_field(one, "file_name", str, where), tuple(shown[number]))
         for number, (where, one) in known.items()
         if number in shown
     ]
@@ -87,7 +89,7 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Labe
     return pictures
 
 
-def classes_of(pictures: Sequence[LabelledPicture]) -> tuple[ObjectClass, ...]:
+def list_classes(pictures: Sequence[LabelledPicture]) -> tuple[ObjectClass, ...]:
     """Return the classes of all objects, sorted by name; one for each synset."""
     found: dict[str, ObjectClass] = {}
     for thing in (thing for picture in pictures for thing in picture.things):
@@ -95,7 +97,7 @@ def classes_of(pictures: Sequence[LabelledPicture]) -> tuple[ObjectClass, ...]:
     return tuple(sorted(found.values(), key=lambda one: one.name))
 
 
-def colours_of(pictures: Sequence[LabelledPicture]) -> tuple[str, ...]:
+def list_colours(pictures: Sequence[LabelledPicture]) -> tuple[str, ...]:
     """Return the colours of all objects, sorted by name. Raises BadFolder if there are fewer than two."""
     found = sorted({t.colour for picture in pictures for t in picture.things if t.colour is not None})
     if len(found) < 2:
@@ -114,7 +116,7 @@ def _entries(data: Mapping[str, Any], key: str, file: Path) -> list[tuple[str, M
     return [(f"{file}: {key}[{number}]", one) for number, one in enumerate(entries)]
 
 
-def _of(one: Mapping[str, Any], key: str, kind: type[Any], where: str) -> Any:
+def _read_field(one: Mapping[str, Any], key: str, kind: type[Any], where: str) -> Any:
     value = one.get(key)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise BadFolder(f"{where}: {key} must be {_TYPE_NAMES[kind]} (got {value!r})")
@@ -130,7 +132,7 @@ def _box(
     box = one.get("bbox")
     if not isinstance(box, list) or len(box) != 4 or not all(isinstance(side, int | float) for side in box):
         raise BadFolder(f"{where}: bbox must be four numbers: x, y, width, height (got {box!r})")
-    width, height = (_of(image[1], side, int, image[0]) for side in ("width", "height"))
+    width, height = (_read_field(image[1], side, int, image[0]) for side in ("width", "height"))
     if width < 1 or height < 1:
         raise BadFolder(f"{image[0]}: width and height must be positive (got {width} by {height} pixels)")
     x, y, wide, high = box
@@ -143,5 +145,5 @@ def _colour(one: Mapping[str, Any], where: str, plain: str | None) -> str | None
     """Return the colour of an object; files of other programs spell it `color`."""
     colour = one.get("colour", one.get("color"))
     if colour is not None and not isinstance(colour, str):
-        raise BadFolder(f"{where}: colour must be a text, or null if there is none (got {colour!r})")
+        raise BadFolder(f"{where}: colour must be a text or null (got {colour!r})")
     return plain if colour is None else colour

@@ -88,7 +88,7 @@ class Coloured(nn.Module):
         save_head(self.head, folder)
 
 
-def named(classes: Sequence[ObjectClass]) -> dict[str, Any]:
+def make_label_config(classes: Sequence[ObjectClass]) -> dict[str, Any]:
     """Return the entries for class names in a config of transformers."""
     return {
         "id2label": {number: one.name for number, one in enumerate(classes)},

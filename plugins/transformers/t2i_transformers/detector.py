@@ -10,7 +10,7 @@ from t2i_core.api import Detections, Query, Setup
 from t2i_core.api.judge import Capability
 
 from . import loading, places
-from .judge import Features, TransformersJudge, in_groups
+from .judge import Features, TransformersJudge, run_in_groups
 from .options import DetectorOptions
 from .places import CheckpointPlace
 
@@ -40,7 +40,7 @@ class Detector(TransformersJudge):
         """Return the detections in each query's image."""
         images = [query.images[0].pil() for query in queries]
         prepared = [self.loaded.processor(images=image, return_tensors="pt") for image in images]
-        found = in_groups(prepared, self._run)
+        found = run_in_groups(prepared, self._run)
         return [self._detections(image.size, *tensors) for image, tensors in zip(images, found, strict=True)]
 
     def _run(self, features: Features) -> list[Any]:
@@ -67,13 +67,13 @@ class Detector(TransformersJudge):
             scores[kept].numpy(),
             best[kept].numpy().astype(np.int16),
             self._labels,
-            class_probs=together(probabilities[kept]).numpy(),
+            class_probs=make_exclusive(probabilities[kept]).numpy(),
             colours=None if colours is None else colours[kept].numpy(),
             colour_names=self.colours,
         )
 
 
-def together(apart: torch.Tensor) -> torch.Tensor:
+def make_exclusive(apart: torch.Tensor) -> torch.Tensor:
     """Return independent class probabilities as those of mutually exclusive classes.
 
     The most probable class keeps its probability, which is the detection's score. The others are scaled down by

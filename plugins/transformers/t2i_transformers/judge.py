@@ -49,7 +49,7 @@ class TransformersJudge:
         del self.loaded
 
 
-def in_groups(prepared: Sequence[Features], work: Callable[[Features], Sequence[ResultT]]) -> list[ResultT]:
+def run_in_groups(prepared: Sequence[Features], work: Callable[[Features], Sequence[ResultT]]) -> list[ResultT]:
     """Run inputs of equal shape together, and return a result for each input in order.
 
     Nothing is padded, so that a result does not depend on the other inputs.

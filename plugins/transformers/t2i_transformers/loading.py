@@ -73,7 +73,7 @@ def load(
     device = select_device(setup.device)
     dtype: torch.dtype = getattr(torch, precision(device.type) if options.dtype == "auto" else options.dtype)
     of_processor = folder if processor is None else places.fetch(processor, setup.offline, weights=False)
-    with quiet():
+    with hide_reports():
         processing = _processor(place, of_processor, processor_class)
         network = _network(place, folder, network_class, weights, dtype)
     return LoadedCheckpoint(
@@ -131,7 +131,7 @@ def _network(place: CheckpointPlace, folder: Path, name: str, weights: list[Path
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def hide_reports() -> Iterator[None]:
     """Turn off transformers' progress bars and its reports on weights, which this module checks itself."""
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()

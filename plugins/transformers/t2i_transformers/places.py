@@ -144,7 +144,7 @@ def check_colours(place: CheckpointPlace, folder: Path) -> Path:
     return check_file(folder / COLOURS, None, place.spec)
 
 
-def weights_of(folder: Path) -> list[Path]:
+def find_weights(folder: Path) -> list[Path]:
     """Return the safetensors files of a folder: one file, the parts that an index names, or an empty list.
 
     Some parts may not exist. Raises BadModel if the index is not valid.
@@ -172,16 +172,16 @@ def weights_file(place: CheckpointPlace, folder: Path, sha256: str | None, offli
     Raises:
         BadModel: A file is missing or has another SHA-256.
     """
-    found = weights_of(folder) or ([folder / PICKLE] if sha256 and (folder / PICKLE).is_file() else [])
+    found = find_weights(folder) or ([folder / PICKLE] if sha256 and (folder / PICKLE).is_file() else [])
     if not found and place.folder is None:
-        raise _not_whole(place, SAFE, offline)
+        raise _missing_file_error(place, SAFE, offline)
     if not found:
         pickle = f"; {PICKLE} is a pickle and needs its digest (option sha256)"
         has = pickle if (folder / PICKLE).is_file() else ""
         raise BadModel(f"{place.spec}: {folder} holds no {SAFE}{has}")
     if missing := [file.name for file in found if not file.is_file()]:
         if place.folder is None:
-            raise _not_whole(place, missing[0], offline)
+            raise _missing_file_error(place, missing[0], offline)
         raise BadModel(f"{place.spec}: {folder} lacks {', '.join(missing)}")
     if sha256 and len(found) > 1:
         raise BadModel(
@@ -233,23 +233,23 @@ def fetch(place: CheckpointPlace, offline: bool, sha256: str | None = None, weig
         raise NotHere(place.name, place.spec, None if offline else why or describe_error(error)) from error
     except Exception as error:  # errors of the hub and of the network
         raise hub_files.make_hub_error(place.spec, place.name, error) from error
-    if weights and not weights_of(folder):
+    if weights and not find_weights(folder):
         hub_files.fetch_from_hub(place.name, (PICKLE,) if sha256 else (SAFE,), at, offline, place.spec)
     return folder
 
 
-def depends_on(place: CheckpointPlace) -> Iterator[Path | str]:
+def list_dependencies(place: CheckpointPlace) -> Iterator[Path | str]:
     """Yield what results depend on: the files of a folder, or the name and commit of a repository."""
     if place.folder is None:
         yield f"{place.name}@{commit(place, offline=False)}"
         return
     small = {f for pattern in _SIDE_FILES for f in place.folder.glob(pattern)}
     yield from sorted(small)
-    yield from weights_of(place.folder) or sorted(place.folder.glob(PICKLE))
+    yield from find_weights(place.folder) or sorted(place.folder.glob(PICKLE))
     yield from place.folder.glob(COLOURS)
 
 
-def _not_whole(place: CheckpointPlace, missing: str, offline: bool) -> BadModel:
+def _missing_file_error(place: CheckpointPlace, missing: str, offline: bool) -> BadModel:
     """Return the error for a file that is missing after the download."""
     from huggingface_hub import constants
 

@@ -83,7 +83,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             options=CaptionerOptions,
             capabilities={"caption": frozenset()},
             create=_captioner,
-            code=(*_SHARED, "captioner.py", "generating.py"),
+            code=(*_SHARED, "captioner.py", "generation_settings.py"),
         ),
         _info(
             PREFERENCE,
@@ -91,7 +91,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             options=PreferenceOptions,
             capabilities={"prefer": frozenset()},
             create=_preference,
-            code=(*_SHARED, "generating.py", "preference.py"),
+            code=(*_SHARED, "generation_settings.py", "preference.py"),
             notes="Models favour a position; ask for both orders of a pair.",
         ),
         _info(
@@ -185,7 +185,7 @@ def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Ite
 
     for place in _places(name, argument, options):
         if place is not None:
-            yield from places.depends_on(place)
+            yield from places.list_dependencies(place)
     if name == PREFERENCE:
         yield pair_questions.SOURCE
 

@@ -11,8 +11,8 @@ from t2i_core.api.judge import Capability
 from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from . import loading
-from .generating import searching
-from .judge import Features, TransformersJudge, in_groups
+from .generation_settings import configure_search
+from .judge import Features, TransformersJudge, run_in_groups
 from .options import PreferenceOptions
 from .places import CheckpointPlace
 
@@ -38,12 +38,12 @@ class PreferenceJudge(TransformersJudge):
         self._options = setup.options
         if not getattr(self.loaded.processor, "chat_template", None):
             raise BadModel(f"{place.spec}: has no chat template; use a model that answers questions")
-        self.loaded.settings["search"] = searching(self.loaded.network, 1, setup.options.max_tokens)
+        self.loaded.settings["search"] = configure_search(self.loaded.network, 1, setup.options.max_tokens)
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Preference]:
         """Return the preference for each query's pair of images."""
         prepared = [self._question(query) for query in queries]
-        return in_groups(prepared, self._run)
+        return run_in_groups(prepared, self._run)
 
     def _question(self, query: Query) -> dict[str, torch.Tensor]:
         definitions = query.params.get("definitions", "") if self._options.with_definitions else ""

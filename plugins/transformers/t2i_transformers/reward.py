@@ -10,7 +10,7 @@ from t2i_core.api import Embedding, Failure, Query, Reward, Setup
 from t2i_core.api.judge import Capability
 
 from . import loading
-from .judge import Features, TransformersJudge, in_groups
+from .judge import Features, TransformersJudge, run_in_groups
 from .options import RewardJudgeOptions
 from .places import CheckpointPlace
 
@@ -56,9 +56,11 @@ class Rewarder(TransformersJudge):
         images = {image.digest: image for query in queries for image in query.images}
         texts = list(dict.fromkeys(text for query in queries for text in query.texts))
         prepared = [self.loaded.processor.image_processor(i.pil(), return_tensors="pt") for i in images.values()]
-        of_image = dict(zip(images, in_groups(prepared, self._images), strict=True))
-        of_text = dict(zip(texts, in_groups([self._tokens(text) for text in texts], self._texts), strict=True))
-        cut_to = {text: self._cut_to(text) for text in texts}  # last, so that a repeated batch warns only once
+        of_image = dict(zip(images, run_in_groups(prepared, self._images), strict=True))
+        of_text = dict(zip(texts, run_in_groups([self._tokens(text) for text in texts], self._texts), strict=True))
+        cut_to = {
+            text: self._find_truncation(text) for text in texts
+        }  # last, so that a repeated batch warns only once
         answers: list[Reward | Embedding | Failure] = []
         for query in queries:
             vectors = [*(of_image[i.digest] for i in query.images), *(of_text[t] for t in query.texts)]
@@ -88,7 +90,7 @@ class Rewarder(TransformersJudge):
             found = self.loaded.network.get_text_features(**self.loaded.inputs(features)).pooler_output
         return list(found.float().cpu())
 
-    def _cut_to(self, text: str) -> int | None:
+    def _find_truncation(self, text: str) -> int | None:
         """Return the number of tokens read if the text is truncated; otherwise None."""
         length = len(self._tokenizer(text).input_ids)
         if length <= self._length:

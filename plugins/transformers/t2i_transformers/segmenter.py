@@ -12,7 +12,7 @@ from t2i_core.api.judge import Capability
 from t2i_core.api.mask import PackedMask
 
 from . import loading, places
-from .judge import Features, TransformersJudge, in_groups
+from .judge import Features, TransformersJudge, run_in_groups
 from .options import DetectorOptions
 from .places import CheckpointPlace
 
@@ -42,7 +42,7 @@ class Segmenter(TransformersJudge):
         """Return the segments in each query's image."""
         images = [query.images[0].pil() for query in queries]
         prepared = [self.loaded.processor(images=image, return_tensors="pt") for image in images]
-        found = in_groups(prepared, self._run)
+        found = run_in_groups(prepared, self._run)
         return [self._segments(image.size, *parts) for image, parts in zip(images, found, strict=True)]
 
     def _run(self, features: Features) -> list[tuple[torch.Tensor, torch.Tensor]]:

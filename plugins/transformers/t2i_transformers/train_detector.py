@@ -25,10 +25,10 @@ from t2i_torch_support.weights import explain_load_error
 from torch import Tensor
 
 from . import places
-from .coloured_data import LabelledPicture, annotations_of, classes_of, colours_of, read
-from .coloured_network import UNKNOWN, Coloured, named
+from .coloured_data import LabelledPicture, find_annotations, list_classes, list_colours, read
+from .coloured_network import UNKNOWN, Coloured, make_label_config
 from .judge import Features
-from .loading import quiet
+from .loading import hide_reports
 from .plugin import COLOURED, TYPES
 
 
@@ -49,10 +49,10 @@ def start(model: str, classes: Sequence[ObjectClass]) -> tuple[Any, Any]:
     folder = places.fetch(place, offline=False)
     safe = {"local_files_only": True, "trust_remote_code": False}
     try:
-        with quiet():
+        with hide_reports():
             processor = transformers.AutoImageProcessor.from_pretrained(folder, **safe)
             network, report = transformers.AutoModelForObjectDetection.from_pretrained(
-                folder, **safe, **named(classes), use_safetensors=True, dtype=torch.float32,
+                folder, **safe, **make_label_config(classes), use_safetensors=True, dtype=torch.float32,
                 ignore_mismatched_sizes=True, output_loading_info=True,
             )  # fmt: skip
     except Exception as error:  # of many types, as in `loading`
@@ -107,7 +107,7 @@ def run(
         share: Learning rate of the backbone as a share of the learning rate.
         device: Device to train on.
     """
-    classes, colours = classes_of(pictures), colours_of(pictures)
+    classes, colours = list_classes(pictures), list_colours(pictures)
     torch.manual_seed(course.seed)
     network, processor = start(model, classes)
     coloured = Coloured(network, classes, colours).train().to(device)
@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()
-    files = given.annotations or [annotations_of(folder) for folder in given.images]
+    files = given.annotations or [find_annotations(folder) for folder in given.images]
     if len(files) != len(given.images):
         parser.error(f"{len(files)} --annotations for {len(given.images)} folders of images")
     try:

@@ -160,7 +160,7 @@ def test_another_architecture_is_refused(
 def test_names_and_files_that_are_none(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
     with pytest.raises(BadModel, match="nowhere is neither a folder nor a repository"):
         check(tiny, DETECTOR, "nowhere")
-    with pytest.raises(BadModel, match=r"there is no file .*config\.json"):
+    with pytest.raises(BadModel, match=r"file .*config\.json does not exist"):
         check(tiny, DETECTOR, tmp_path)
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(BadModel, match="is not valid JSON"):
@@ -245,7 +245,7 @@ def test_weights_in_parts(tiny: Any, tiny_detr: Path, tmp_path: Path, images: li
     parts = tmp_path / "parts"
     shutil.copytree(tiny_detr, parts, ignore=shutil.ignore_patterns("*.safetensors"))
     DetrForObjectDetection.from_pretrained(tiny_detr).save_pretrained(parts, max_shard_size="20KB")
-    files = places.weights_of(parts)
+    files = places.find_weights(parts)
     assert len(files) > 1
     info = tiny.OFFERED[DETECTOR]
     assert set(files) < set(info.loading.weights(str(parts), info.options()))
@@ -286,7 +286,7 @@ def test_a_pickle_is_taken_only_with_its_digest_and_only_for_weights(
 
     torch.save({**weights, "evil": _Evil()}, folder / "pytorch_model.bin")
     with pytest.raises(
-        BadModel, match=r"cannot be loaded .*its pickle wants getattr, which is no part of weights"
+        BadModel, match=r"cannot be loaded .*its pickle contains getattr, which does not belong in weights"
     ):
         tiny.made(DETECTOR, folder, sha256=digest_file(folder / "pytorch_model.bin"))
     assert not Path("evil").exists()

@@ -19,7 +19,7 @@ from t2i_core.api.image import load_image
 from t2i_torch_support import training
 from t2i_torch_support.training import Course
 from t2i_transformers import coloured_data, train_detector
-from t2i_transformers.coloured_data import annotations_of, read
+from t2i_transformers.coloured_data import find_annotations, read
 from t2i_transformers.coloured_network import UNKNOWN, Coloured
 
 PAINTS = {"red": (220, 20, 20), "blue": (20, 20, 220)}
@@ -54,7 +54,7 @@ def run_folder(tmp_path: Path) -> Path:
             entry = {"image_id": number, "category_id": category, "bbox": [x, y, w, h], "iscrowd": 0}
             data["annotations"].append({"id": len(data["annotations"]) + 1, "colour": colour, **entry})
         PILImage.fromarray(pixels).save(images / f"{number}.png")
-    annotations_of(images).write_text(json.dumps(data))
+    find_annotations(images).write_text(json.dumps(data))
     return images
 
 
@@ -65,17 +65,17 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_annotations_are_read(run_folder: Path) -> None:
-    pictures = read(run_folder, annotations_of(run_folder))
+    pictures = read(run_folder, find_annotations(run_folder))
     assert [len(picture.things) for picture in pictures] == [1, 1, 2, 2]
     first = pictures[0].things[0]
     assert (first.cls, first.colour) == (ObjectClass("square", "square.n.01"), "red")
     assert first.box == (4 / 64, 8 / 64, 24 / 64, 28 / 64)
-    assert [one.name for one in coloured_data.classes_of(pictures)] == ["bar", "square"]
-    assert coloured_data.colours_of(pictures) == ("blue", "red")
+    assert [one.name for one in coloured_data.list_classes(pictures)] == ["bar", "square"]
+    assert coloured_data.list_colours(pictures) == ("blue", "red")
 
 
 def changed(folder: Path, change: Callable[[Any], Any]) -> Path:
-    file = annotations_of(folder)
+    file = find_annotations(folder)
     data = json.loads(file.read_text())
     change(data)
     file.write_text(json.dumps(data))
@@ -119,7 +119,7 @@ def test_bad_annotations_are_told_in_one_line(run_folder: Path, change: Callable
 
 
 def test_a_user_sees_one_line(run_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    annotations_of(run_folder).write_text("{")
+    find_annotations(run_folder).write_text("{")
     monkeypatch.setattr(sys, "argv", ["train_detector", str(run_folder), str(tmp_path / "out")])
     with pytest.raises(SystemExit, match="COCO annotations cannot be read"):
         train_detector.main()
@@ -131,7 +131,7 @@ def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(
     run_folder: Path, tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
     model = str(request.getfixturevalue(kind))
-    pictures = read(run_folder, annotations_of(run_folder))
+    pictures = read(run_folder, find_annotations(run_folder))
     course = Course(steps=2, batch=3, rate=1e-3, warm=1, fall=0)
     whole = train_detector.run(pictures, tmp_path / "whole", course, model)
     # of other classes than the checkpoint's, whose heads were made anew
@@ -160,8 +160,8 @@ def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(
 
 def test_mirrored_boxes_and_unknown_colours(run_folder: Path) -> None:
     changed(run_folder, lambda data: data["annotations"][0].update(colour=None))
-    pictures = read(run_folder, annotations_of(run_folder))
-    batch = train_detector.Batch(None, coloured_data.classes_of(pictures), ("blue", "red"))
+    pictures = read(run_folder, find_annotations(run_folder))
+    batch = train_detector.Batch(None, coloured_data.list_classes(pictures), ("blue", "red"))
     plain, mirrored = (batch.labels(pictures[0], flip) for flip in (False, True))
     assert plain["boxes"].tolist() == [[14 / 64, 18 / 64, 20 / 64, 20 / 64]]
     assert mirrored["boxes"].tolist() == [[50 / 64, 18 / 64, 20 / 64, 20 / 64]]
@@ -207,7 +207,7 @@ def test_it_learns_an_image_by_heart(
 ) -> None:
     """The loss falls, and the judge reads what was saved."""
     monkeypatch.setattr(training, "ROW", 5)
-    pictures = read(run_folder, annotations_of(run_folder))
+    pictures = read(run_folder, find_annotations(run_folder))
     course = Course(steps=30, batch=2, rate=5e-3, warm=5, keep=0.8)
     train_detector.run([pictures[2]], tmp_path / "out", course, str(coloured_rt_detr), share=1.0)
     rows = (tmp_path / "out" / "log.csv").read_text().splitlines()[1:]

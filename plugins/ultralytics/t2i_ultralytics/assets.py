@@ -39,10 +39,10 @@ def local(argument: str) -> Path | None:
 def check(name: str, masks: bool) -> None:
     """Raise BadModel if masks are needed and an asset gives none."""
     if masks and name not in _SEGMENTERS:
-        raise no_masks(name)
+        raise make_no_masks_error(name)
 
 
-def no_masks(argument: str) -> BadModel:
+def make_no_masks_error(argument: str) -> BadModel:
     """Return the error for a checkpoint that gives no masks."""
     return BadModel(f"ultralytics:{argument}: it gives boxes but no masks; use ultralytics-detect:{argument}")
 

@@ -50,7 +50,7 @@ def check(argument: str, options: DetectOptions, masks: bool) -> None:
         BadModel: The checkpoint is not valid.
         BadOption: An option does not fit the checkpoint.
     """
-    _check_facts(facts(fetch(argument, options, offline=True), argument), argument, options, masks)
+    _check_facts(read_facts(fetch(argument, options, offline=True), argument), argument, options, masks)
 
 
 def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
@@ -65,7 +65,7 @@ def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
     return url_files.fetch_from_url(assets.url(argument), options.sha256, offline, spec, folder)
 
 
-def settled(argument: str, options: DetectOptions, offline: bool) -> DetectOptions:
+def pin_digest(argument: str, options: DetectOptions, offline: bool) -> DetectOptions:
     """Return an asset's options with its digest, which results depend on. Raises BadModel.
 
     The asset is downloaded if it is missing and may be downloaded, because its digest is not published.
@@ -92,7 +92,7 @@ def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> t
     return network.fuse(verbose=False).eval().requires_grad_(False), found, file
 
 
-def facts(file: Path, argument: str) -> Facts:
+def read_facts(file: Path, argument: str) -> Facts:
     """Return the facts from a file; an unchanged file is read once. Raises BadModel."""
     status = check_file(file, None, f"ultralytics:{argument}").stat()
     return _facts_of(file, argument, status.st_mtime_ns, status.st_size)
@@ -115,11 +115,11 @@ def _facts(network: Any, file: Path, argument: str) -> Facts:
 
 def _check_facts(found: Facts, argument: str, options: DetectOptions, masks: bool) -> None:
     if masks and found.task == "detect":
-        raise assets.no_masks(argument)
+        raise assets.make_no_masks_error(argument)
     if found.task not in ("segment", "detect"):
         raise BadModel(f"ultralytics:{argument}: its task must be segment or detect (got {found.task})")
     if options.imgsz % found.stride:
-        raise BadOption(f"imgsz={options.imgsz}: {argument} wants a multiple of {found.stride}")
+        raise BadOption(f"imgsz must be a multiple of {found.stride} for {argument} (got {options.imgsz})")
 
 
 def _read(file: Path, argument: str) -> Any:
@@ -130,7 +130,7 @@ def _read(file: Path, argument: str) -> Any:
         what = "no whole archive of PyTorch (torch.save, 1.6 or later)"
         raise BadModel(f"ultralytics:{argument}: {file} is {what}")
     try:
-        with _read_as_it_stands():
+        with _restrict_loading():
             checkpoint, _ = library.tasks.torch_safe_load(str(file), safe_only=True)
         network = checkpoint.get("ema") or checkpoint.get("model")
         if not isinstance(network, library.tasks.BaseModel):
@@ -147,7 +147,7 @@ def _read(file: Path, argument: str) -> Any:
 
 
 @contextmanager
-def _read_as_it_stands() -> Iterator[None]:
+def _restrict_loading() -> Iterator[None]:
     """Keep the library from searching the file elsewhere, and from extending PyTorch's list of safe classes.
 
     Without this, the library would also search the network, and the list would stay extended for the whole

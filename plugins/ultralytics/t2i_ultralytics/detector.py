@@ -18,7 +18,7 @@ from t2i_torch_support.device import select_device
 
 from t2i_ultralytics import coco, library
 from t2i_ultralytics.checkpoints import Facts
-from t2i_ultralytics.masks import outlined
+from t2i_ultralytics.masks import fill_outline
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
 
 _ON_GPU, _ELSEWHERE = 16, 4
@@ -68,14 +68,14 @@ class Yolo:
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Detections | Failure]]:
         """Yield each query with the objects in its image, in order."""
-        return self._batches.map(self._found, queries)
+        return self._batches.map(self._detect, queries)
 
     def close(self) -> None:
         """Release the network."""
         del self._network
 
     @torch.inference_mode()
-    def _found(self, queries: list[Query]) -> list[Detections | Failure]:
+    def _detect(self, queries: list[Query]) -> list[Detections | Failure]:
         shown = [self._letterbox(image=query.images[0].pixels) for query in queries]
         found: dict[int, Detections | Failure] = {}
         for shape in sorted({image.shape for image in shown}):
@@ -121,12 +121,12 @@ class Yolo:
             for i, mask in enumerate(drawn.cpu().numpy(), start):
                 if mask.any():  # as in the library, an empty mask does not count
                     there.append(i)
-                    masks.append(PackedMask.pack(self._shaped(mask, options.masks)))
+                    masks.append(PackedMask.pack(self._shape(mask, options.masks)))
         return Segments(size, *_columns(kept[there]), self._labels, masks=tuple(masks))
 
     @staticmethod
-    def _shaped(mask: NDArray[np.uint8], how: str) -> NDArray[np.bool_]:
-        return mask.astype(bool) if how == "pixels" else outlined(mask, how)
+    def _shape(mask: NDArray[np.uint8], how: str) -> NDArray[np.bool_]:
+        return mask.astype(bool) if how == "pixels" else fill_outline(mask, how)
 
 
 def _columns(

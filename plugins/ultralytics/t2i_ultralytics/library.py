@@ -22,7 +22,7 @@ import torchvision  # noqa: F401  the library uses torchvision's NMS only if it 
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def _undo_side_effects() -> Iterator[None]:
     environment, options, threads = dict(os.environ), np.get_printoptions(), cv2.getNumThreads()
     replaced = [(torch, "save"), (PIL.Image, "open"), *((cv2, name) for name in ("imread", "imwrite", "imshow"))]
     before = [getattr(module, name) for module, name in replaced]
@@ -45,7 +45,7 @@ def _quietly() -> Iterator[None]:
             cv2.setNumThreads(threads)
 
 
-with _quietly():
+with _undo_side_effects():
     import ultralytics
     from ultralytics.data.augment import LetterBox
     from ultralytics.nn import tasks

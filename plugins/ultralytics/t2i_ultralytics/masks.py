@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from t2i_ultralytics import library
 
 
-def filled(polygon: NDArray[np.floating], size: tuple[int, int]) -> NDArray[np.bool_]:
+def fill_polygon(polygon: NDArray[np.floating], size: tuple[int, int]) -> NDArray[np.bool_]:
     """Return the interior of a polygon with its edge, by cv2.fillPoly with vertices truncated to whole pixels.
 
     Args:
@@ -22,11 +22,11 @@ def filled(polygon: NDArray[np.floating], size: tuple[int, int]) -> NDArray[np.b
     return canvas.astype(bool)
 
 
-def outlined(mask: NDArray[np.uint8], strategy: str) -> NDArray[np.bool_]:
+def fill_outline(mask: NDArray[np.uint8], strategy: str) -> NDArray[np.bool_]:
     """Return the filled outline of a mask (height, width).
 
     `strategy` is the library's strategy for polygons of results (`masks.xy`): the outline with the most points
     (`largest`), or the outlines of all parts (`all`).
     """
     (polygon,) = library.ops.masks2segments(mask[None], strategy=strategy)
-    return filled(polygon, (mask.shape[1], mask.shape[0]))
+    return fill_polygon(polygon, (mask.shape[1], mask.shape[0]))

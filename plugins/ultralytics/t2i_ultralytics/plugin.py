@@ -39,7 +39,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=_labels,
             floor="conf",
             loading=Loading(
-                weights=_weights, check=partial(_check, True), resolve=partial(_settled, True), prefetch=_prefetch
+                weights=_weights, check=partial(_check, True), resolve=partial(_pin, True), prefetch=_prefetch
             ),
             about=About(citation=_CITATION, licence=_LICENCE, notes=_NOTES),
         ),
@@ -56,7 +56,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             loading=Loading(
                 weights=_weights,
                 check=partial(_check, False),
-                resolve=partial(_settled, False),
+                resolve=partial(_pin, False),
                 prefetch=_prefetch,
             ),
             about=About(citation=_CITATION, licence=_LICENCE, notes=_NOTES),
@@ -83,7 +83,7 @@ def _create(masks: bool, setup: Setup[Any]) -> Judge:
     from t2i_ultralytics import checkpoints
     from t2i_ultralytics.detector import Yolo
 
-    network, facts, file = checkpoints.load(_given(setup), setup.options, masks, setup.offline)
+    network, facts, file = checkpoints.load(_get_argument(setup), setup.options, masks, setup.offline)
     return Yolo(network, facts, file, setup)
 
 
@@ -93,7 +93,7 @@ def _labels(argument: str | None, options: DetectOptions) -> tuple[ObjectClass, 
         return coco.LABELS
     from t2i_ultralytics import checkpoints
 
-    return coco.classes(checkpoints.facts(file, argument or "").names)
+    return coco.classes(checkpoints.read_facts(file, argument or "").names)
 
 
 def _weights(argument: str | None, options: DetectOptions) -> Iterable[Path | str]:
@@ -104,31 +104,31 @@ def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
     from t2i_torch_support.device import check_device
 
     check_device(setup.device)
-    if assets.local(_given(setup)) is None:
-        assets.check(_given(setup), masks)
+    if assets.local(_get_argument(setup)) is None:
+        assets.check(_get_argument(setup), masks)
         if not setup.offline:
             return  # spares the import of ultralytics
     from t2i_ultralytics import checkpoints
 
-    checkpoints.check(_given(setup), setup.options, masks)
+    checkpoints.check(_get_argument(setup), setup.options, masks)
 
 
-def _settled(masks: bool, setup: Setup[DetectOptions]) -> DetectOptions:
-    if setup.options.sha256 or assets.local(_given(setup)):
+def _pin(masks: bool, setup: Setup[DetectOptions]) -> DetectOptions:
+    if setup.options.sha256 or assets.local(_get_argument(setup)):
         return setup.options  # spares the import of ultralytics
-    assets.check(_given(setup), masks)
+    assets.check(_get_argument(setup), masks)
     from t2i_ultralytics import checkpoints
 
-    return checkpoints.settled(_given(setup), setup.options, setup.offline)
+    return checkpoints.pin_digest(_get_argument(setup), setup.options, setup.offline)
 
 
 def _prefetch(setup: Setup[DetectOptions]) -> None:
     from t2i_ultralytics import checkpoints
 
-    checkpoints.fetch(_given(setup), setup.options, setup.offline)
+    checkpoints.fetch(_get_argument(setup), setup.options, setup.offline)
 
 
-def _given(setup: Setup[DetectOptions]) -> str:
+def _get_argument(setup: Setup[DetectOptions]) -> str:
     """Return the argument, which the registry guarantees."""
     assert setup.argument is not None
     return setup.argument

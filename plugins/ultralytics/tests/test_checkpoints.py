@@ -45,7 +45,7 @@ def test_a_pickle_that_runs_something_is_refused(
     if place == "inside":
         made.yaml["extra"] = bomb
     torch.save({"model": made, "extra": bomb if place == "beside" else None}, file)
-    expected = rf"bad\.pt is refused: its pickle wants (\w+\.)?{function}, which is no part"
+    expected = rf"bad\.pt is refused: its pickle contains (\w+\.)?{function}, which does not belong"
     with pytest.raises(BadModel, match=expected) as refused:
         load(file)
     assert "\n" not in str(refused.value)
@@ -87,7 +87,7 @@ def test_reading_leaves_nothing_behind_in_this_process(trained: Path) -> None:
     [
         (b"", "no whole archive"),
         (b"no pickle at all", "no whole archive"),
-        (None, "there is no file"),
+        (None, "does not exist"),
     ],
 )
 def test_what_is_no_checkpoint(content: bytes | None, said: str, tmp_path: Path) -> None:

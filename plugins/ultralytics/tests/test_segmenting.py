@@ -13,7 +13,7 @@ from t2i_core.api import Detections, Failure, Query, Segments, Setup
 from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
 from t2i_ultralytics import coco, plugin
-from t2i_ultralytics.masks import outlined
+from t2i_ultralytics.masks import fill_outline
 
 SIZES = ((96, 96), (100, 60), (96, 96), (60, 100), (70, 70))
 OFFERED: Any = {offered.name: offered for offered in plugin.t2i_judges()}
@@ -120,7 +120,7 @@ def test_it_says_what_the_librarys_predictor_says(
         np.testing.assert_allclose(segments.scores, theirs.boxes.conf, atol=1e-5)
         np.testing.assert_array_equal(segments.classes, theirs.boxes.cls)
         for i, mask in enumerate(theirs.masks.data.byte().numpy()):
-            expected = mask.astype(bool) if strategy is None else outlined(mask, strategy)
+            expected = mask.astype(bool) if strategy is None else fill_outline(mask, strategy)
             assert iou(segments.mask(i), expected) > 0.995
 
 
@@ -214,8 +214,8 @@ def test_outlines() -> None:
     mask[16, 24] = 1  # no longer
     solid = np.zeros((20, 30), bool)
     solid[15:18, 20:24] = solid[16, 24] = True
-    np.testing.assert_array_equal(outlined(mask, "largest"), solid)  # of most points, not of most pixels
-    both = outlined(mask, "all")
+    np.testing.assert_array_equal(fill_outline(mask, "largest"), solid)  # of most points, not of most pixels
+    both = fill_outline(mask, "all")
     assert both[2:12, 2:12].all()
     assert both[solid].all()
-    assert not outlined(np.zeros((20, 30), np.uint8), "largest").any()
+    assert not fill_outline(np.zeros((20, 30), np.uint8), "largest").any()

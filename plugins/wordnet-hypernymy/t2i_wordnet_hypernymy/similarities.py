@@ -174,7 +174,7 @@ class Specificity(_Similarity):
     def rows(self, means: dict[Part, float]) -> Iterator[Row | Excluded]:
         """Yield two rows: the ratio of the published tables, and the formula printed in the paper."""
         if means["others"] <= 0 or means["cohyponyms"] <= 0:
-            yield Excluded("the similarity to the cohyponyms is not above 0, so there is no ratio to it")
+            yield Excluded("the similarity to the cohyponyms is not above 0, so the ratio is undefined")
             return
         yield Row("specificity", means["lemma"] / means["others"])
         yield Row("hypernym-over-cohyponyms", means["hypernyms"] / means["cohyponyms"])

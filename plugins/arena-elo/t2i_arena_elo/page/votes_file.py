@@ -131,7 +131,7 @@ def exists(path: Path) -> bool:
     try:
         if not path.exists():
             if not path.parent.is_dir():
-                raise BadFolder(f"{path}: there is no folder {path.parent}; create it or name another file")
+                raise BadFolder(f"{path}: folder {path.parent} does not exist; create it or name another file")
             return False
         if path.is_dir():
             raise BadFolder(f"{path}: is a folder; name a file for the votes")

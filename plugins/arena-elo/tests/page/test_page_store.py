@@ -128,7 +128,7 @@ def test_a_file_of_another_version_is_refused(store):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(BadFolder, match="there is no folder"):
+    with pytest.raises(BadFolder, match="does not exist"):
         VotingStore(tmp_path / "gone" / "votes.sqlite")
 
 

@@ -102,7 +102,7 @@ def _find_image(one: _PairEntry, field: str) -> str:
     name = one.entry.text(field)
     path = one.file.parent / "images" / (name if Path(name).suffix else f"{name}.png")
     if not path.is_file():
-        one.entry.fail(field, f"there is no image {path}; unpack images.zip in the folder of {one.file.name}")
+        one.entry.fail(field, f"image {path} does not exist; unpack images.zip in the folder of {one.file.name}")
     return str(path)
 
 

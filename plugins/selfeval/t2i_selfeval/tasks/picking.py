@@ -98,7 +98,7 @@ def build_samples(
     for draft in chosen:
         if not draft.image.is_file():
             raise BadPrompts(
-                f"{where}: {draft.id}: there is no image {draft.image}; put the data set's images there"
+                f"{where}: {draft.id}: image {draft.image} does not exist; put the data set's images there"
             )
         prompt = choice(
             draft.id,

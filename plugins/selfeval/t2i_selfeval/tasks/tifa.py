@@ -36,7 +36,7 @@ def prompts(setup: Setup[TifaOptions]) -> Iterator[Prompt]:
     images = folder / options.images
     if not images.is_dir():
         raise BadPrompts(
-            f"tifa:{setup.argument}: there is no folder {images}; put COCO's images (val2014) there, or set the "
+            f"tifa:{setup.argument}: folder {images} does not exist; put COCO's images (val2014) there, or set "
             "option `images`"
         )
     return build_samples(_drafts(file, images, options), "tifa", str(file), options.limit, options.seed)

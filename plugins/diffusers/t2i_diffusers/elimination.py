@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from .asking import SAMPLES, LikelihoodParams
+from .likelihood_params import SAMPLES, LikelihoodParams
 
 
-def looks(asked: LikelihoodParams) -> list[int]:
+def list_looks(asked: LikelihoodParams) -> list[int]:
     """Return the numbers of terms after which captions are eliminated, ascending; the last is the total."""
     total = asked.trials * asked.steps
     if asked.stages:
@@ -32,7 +32,7 @@ def order(asked: LikelihoodParams) -> list[int]:
     if asked.error_rate is not None:
         return np.random.Generator(np.random.PCG64(asked.seed)).permutation(total).tolist()
     places: dict[int, None] = {}
-    for samples in looks(asked):
+    for samples in list_looks(asked):
         even = ((np.arange(samples) + 0.5) * total / samples).astype(int).tolist()
         fresh = [place for place in even if place not in places]
         rest = [place for place in range(total) if place not in places and place not in set(fresh)]
@@ -40,7 +40,7 @@ def order(asked: LikelihoodParams) -> list[int]:
     return list(places)
 
 
-def stay(values: NDArray[np.float64], asked: LikelihoodParams, look: int) -> list[int]:
+def find_survivors(values: NDArray[np.float64], asked: LikelihoodParams, look: int) -> list[int]:
     """Return which captions stay after look number `look`.
 
     With error_rate, a caption is eliminated if the mean of its paired differences to the best caption is
@@ -59,6 +59,6 @@ def stay(values: NDArray[np.float64], asked: LikelihoodParams, look: int) -> lis
     n, total = len(values), asked.trials * asked.steps
     differences = values[:, [best]] - values
     error = differences.std(axis=0, ddof=1) * np.sqrt((1 - n / total) / n)
-    rate = asked.error_rate / (len(looks(asked)) * max(1, values.shape[1] - 1))
+    rate = asked.error_rate / (len(list_looks(asked)) * max(1, values.shape[1] - 1))
     bound = differences.mean(axis=0) - student.isf(rate, n - 1) * error
     return [i for i in range(values.shape[1]) if i == best or bound[i] <= 0]

@@ -18,7 +18,7 @@ _SAID = (
 
 
 @contextmanager
-def leaving_out(said: Sequence[str], names: Iterable[str]) -> Iterator[None]:
+def hide_messages(said: Sequence[str], names: Iterable[str]) -> Iterator[None]:
     """Drop messages of some loggers whose first line contains one of these texts."""
 
     def new(record: logging.LogRecord) -> bool:
@@ -36,11 +36,11 @@ def leaving_out(said: Sequence[str], names: Iterable[str]) -> Iterator[None]:
 
 
 @contextmanager
-def said_elsewhere(pipes: Sequence[Any]) -> Iterator[None]:
+def hide_known_messages(pipes: Sequence[Any]) -> Iterator[None]:
     """Drop these messages of pipelines and their parts, and torch's warning under Attend-and-Excite."""
     parts = [part for pipe in pipes for part in (pipe, *pipe.components.values()) if part is not None]
     names = {cls.__module__ for part in parts for cls in type(part).__mro__}
     loggers = [name for name in names if name.startswith(("diffusers.", "transformers."))]
-    with leaving_out(_SAID, loggers), warnings.catch_warnings():
+    with hide_messages(_SAID, loggers), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="torch.meshgrid: ", category=UserWarning)
         yield

@@ -12,12 +12,12 @@ import torch
 from t2i_core.api.errors import BadModel, FailedRun
 from t2i_torch_support.batch import Batches, is_out_of_memory
 
-from .askable import VELOCITIES
-from .conditions import Heard, hear, together
-from .latents import size_of
+from .conditions import Heard, capture_arguments, join_arguments
+from .latents import find_size
+from .likelihood_support import VELOCITIES
 from .loading import LoadedPipeline
 from .parts import parts
-from .schedules import schedule_of
+from .schedules import make_schedule
 
 T = TypeVar("T")
 
@@ -48,11 +48,11 @@ class Denoiser:
     def __init__(self, loaded: LoadedPipeline, batch_size: int | None) -> None:
         self._stage, self._loaded = loaded.main, loaded
         self.parts = parts(loaded)
-        self.schedule = schedule_of(self.parts.scheduler, type(self._stage.pipe).__name__, self._stage.model)
-        self.size = size_of(self.parts, self._stage)
+        self.schedule = make_schedule(self.parts.scheduler, type(self._stage.pipe).__name__, self._stage.model)
+        self.size = find_size(self.parts, self._stage)
         self.batches = Batches(batch_size, _ELSEWHERE if loaded.device.type == "cpu" else _ON_GPU)
         self.calls = 0
-        self._heard = lru_cache(CAPTIONS)(self._hear)
+        self._heard = lru_cache(CAPTIONS)(self._capture)
 
     def shape(self, caption: str) -> torch.Size:
         """The shape of a sample."""
@@ -76,8 +76,8 @@ class Denoiser:
                 ) from error
             raise
 
-    def _hear(self, caption: str) -> Heard:
-        heard = hear(self._stage, self.parts.denoiser, caption, self.size)
+    def _capture(self, caption: str) -> Heard:
+        heard = capture_arguments(self._stage, self.parts.denoiser, caption, self.size)
         expected = float(self._times([heard.step / self._length_of_flow], heard)[0])
         if abs(expected - float(heard.timestep.flatten()[0])) > 0.01 * max(1.0, abs(expected)):
             raise BadModel(f"{self._stage.model}: {type(self._stage.pipe).__name__} has an unsupported time scale")
@@ -104,11 +104,11 @@ class Denoiser:
             alike[self._heard(asking.caption).kin].append(place)
         outputs: list[torch.Tensor | None] = [None] * len(batch)
         for places in alike.values():
-            for place, output in zip(places, self._together([batch[p] for p in places]), strict=True):
+            for place, output in zip(places, self._run_batch([batch[p] for p in places]), strict=True):
                 outputs[place] = output
         return [output for output in outputs if output is not None]
 
-    def _together(self, batch: list[Asking]) -> list[torch.Tensor]:
+    def _run_batch(self, batch: list[Asking]) -> list[torch.Tensor]:
         heard = [self._heard(asking.caption) for asking in batch]
         first = heard[0]
         # on the CPU, because some devices have no float64
@@ -116,7 +116,7 @@ class Denoiser:
         if isinstance(first.sample, list):
             x = list(x)
         arguments = {
-            **together([h.further for h in heard]),
+            **join_arguments([h.further for h in heard]),
             first.sample_name: x,
             first.time_name: self._times([asking.time for asking in batch], first),
         }

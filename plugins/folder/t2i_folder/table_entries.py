@@ -30,7 +30,7 @@ def entries(
         BadModel: A line is not valid.
         BadPrompts: A prompt is malformed.
     """
-    records = [_as_written(record) for record in records]
+    records = [_rename_fields(record) for record in records]
     files = [(stored or {}).get(record.line) or _file(record, suffixes) for record in records]
     for record in records:
         if record.text is None and record.id is None:
@@ -42,7 +42,7 @@ def entries(
     ]
 
 
-def _as_written(record: Record) -> Record:
+def _rename_fields(record: Record) -> Record:
     """Return the fields of a line; rename those that `t2i generate` wrote to the common names."""
     if not record.fields.keys() >= GENERATED:
         return record
@@ -83,7 +83,7 @@ def _seed(record: Record) -> int | None:
     raise BadModel(f"{record.where}: seed: must be a whole number of at least 0 (got {seed!r})")
 
 
-def unlisted(entries: Iterable[FolderEntry], suffixes: Iterable[str]) -> Iterator[str]:
+def find_unlisted(entries: Iterable[FolderEntry], suffixes: Iterable[str]) -> Iterator[str]:
     """Yield images next to those of a table that the table does not list."""
     known = {str(entry.file) for entry in entries if isinstance(entry.file, Path)}
     endings = tuple(suffixes)

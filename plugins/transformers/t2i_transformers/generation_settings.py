@@ -7,7 +7,7 @@ from typing import Any
 _BY_LOT = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 
 
-def searching(network: Any, beams: int, max_tokens: int) -> dict[str, Any]:
+def configure_search(network: Any, beams: int, max_tokens: int) -> dict[str, Any]:
     """Configure a network to generate text without sampling, and return its generation settings.
 
     Other settings of the checkpoint (repetition penalty, end tokens) stay.

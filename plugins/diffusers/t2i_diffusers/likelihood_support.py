@@ -8,11 +8,11 @@ from typing import Any
 from t2i_core.api import Setup
 from t2i_core.api.errors import BadModel, NoJudge
 
-from .asking import asked, check_terms
 from .hub import folder_with, index_folder
+from .likelihood_params import check_terms, read_params
 from .options import DiffusersOptions
 from .presets import KNOWN
-from .sources import SCHEDULER, parts_of, read_index, read_object, sources
+from .sources import SCHEDULER, list_parts, read_index, read_object, sources
 
 DENOISERS = ("unet", "transformer")
 """Names of the denoiser in pipelines."""
@@ -52,14 +52,14 @@ def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, 
             f"{main}: it draws from a prior's embedding of the text, so it has no likelihood under the text"
         )
     index = read_index(index_folder(main, setup.offline))
-    if why := why_not(index["_class_name"], parts_of(index), setup.options.stages):
+    if why := explain_no_likelihood(index["_class_name"], list_parts(index), setup.options.stages):
         raise NoJudge(f"{main}: {why}")
     config = read_object(folder_with(main, SCHEDULER, setup.offline) / SCHEDULER)
     scheduler = setup.options.scheduler or str(index["scheduler"][1])
     config |= setup.options.scheduler_options
     flow = is_flow(scheduler, config, index["_class_name"], main.model)
     for own in params:
-        check_terms(asked(own), flow, int(config.get("num_train_timesteps", TRAINING_STEPS)))
+        check_terms(read_params(own), flow, int(config.get("num_train_timesteps", TRAINING_STEPS)))
 
 
 def is_flow(scheduler: str, config: Mapping[str, Any], pipeline: str, model: str) -> bool:
@@ -81,16 +81,16 @@ def is_flow(scheduler: str, config: Mapping[str, Any], pipeline: str, model: str
             f"{model}: likelihoods of a {pipeline} with the flow scheduler {scheduler} are not supported"
         )
     if scheduler.startswith("EDM"):
-        raise without_betas(scheduler, model)
+        raise make_no_betas_error(scheduler, model)
     return False
 
 
-def without_betas(scheduler: str, model: str) -> BadModel:
+def make_no_betas_error(scheduler: str, model: str) -> BadModel:
     """Return the error for a schedule that is neither a flow nor has betas."""
     return BadModel(f"{model}: {scheduler} has no betas, so the model has no likelihood")
 
 
-def why_not(pipeline: str, parts: Collection[str], stages: Collection[str]) -> str | None:
+def explain_no_likelihood(pipeline: str, parts: Collection[str], stages: Collection[str]) -> str | None:
     """Return why a pipeline has no likelihood of an image under a text; None if its parts show no reason.
 
     Args:

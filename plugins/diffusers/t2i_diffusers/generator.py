@@ -18,9 +18,9 @@ from t2i_torch_support.batch import is_out_of_memory
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, token_indices
 from .loading import LoadedPipeline, PipelineStage, load
-from .noise import own_chance
+from .message_filters import hide_known_messages
+from .noise import watch_global_draws
 from .options import DiffusersOptions
-from .quiet import said_elsewhere
 from .sizes import SAID, check_drawn
 from .stages import DrawnBatch, draw
 from .tokens import Tokenizers, record
@@ -53,7 +53,7 @@ class Diffusers:
         self._setup = setup
         self._likelihood: Likelihood | None = None
         self.loaded: LoadedPipeline = load(setup, pipeline_class)
-        self.batch_size = setup.batch_size or _to_try(setup.options, self.loaded)
+        self.batch_size = setup.batch_size or _choose_batch_size(setup.options, self.loaded)
         self._asked_batch_size = setup.batch_size
         self._halvings = 0
         self._one_by_one = False  # true for pipelines whose images would depend on the batch
@@ -69,8 +69,8 @@ class Diffusers:
         requests = iter(requests)
         while batch := list(islice(requests, self.batch_size)):
             while batch:
-                now = self._together(batch)
-                answers = self._tried(now)
+                now = self._run_batch(batch)
+                answers = self._try_batch(now)
                 if answers is not None:
                     yield from answers
                     batch = batch[len(now) :]
@@ -116,13 +116,13 @@ class Diffusers:
             stage.pipe.to("meta", silence_dtype_warnings=True)
         clear_device_cache(garbage_collection=True)
 
-    def _together(self, batch: Sequence[ImageRequest]) -> list[ImageRequest]:
+    def _run_batch(self, batch: Sequence[ImageRequest]) -> list[ImageRequest]:
         """Return the first requests, as many as one batch takes."""
         if type(self.loaded.main.pipe).__name__ in ONE_PROMPT_AT_A_TIME:
             batch = list(takewhile(lambda r: r.prompt.text == batch[0].prompt.text, batch))
         return list(batch[: self.batch_size])
 
-    def _tried(self, batch: Sequence[ImageRequest]) -> list[Answer] | None:
+    def _try_batch(self, batch: Sequence[ImageRequest]) -> list[Answer] | None:
         """Return the answers to a batch; None if it must be repeated with a smaller batch size."""
         drawable, refused, further = self._prepared(batch)
         if not drawable:
@@ -151,9 +151,9 @@ class Diffusers:
         prompts, seeds = [r.prompt.text for r in batch], [r.noise_seed for r in batch]
         pipes = [stage.pipe for stage in self.loaded.stages]
         with (
-            said_elsewhere(pipes),
+            hide_known_messages(pipes),
             self._tokenizers.listen(),
-            own_chance(seeds[0], self.loaded.device) as unseeded,
+            watch_global_draws(seeds[0], self.loaded.device) as unseeded,
         ):
             try:
                 drawn = draw(self.loaded, prompts, seeds, further)
@@ -191,7 +191,7 @@ class Diffusers:
         last = self.loaded.stages[-1]
         check_drawn(last.model, last.pipe, last.call, height, width)
         self._size = [width, height]
-        lost = self._tokenizers.lost([r.prompt.text for r in batch], _other_texts(self.loaded))
+        lost = self._tokenizers.count_lost([r.prompt.text for r in batch], _other_texts(self.loaded))
         for request, pixels, flagged, own in zip(batch, drawn.pixels, drawn.flagged, lost, strict=True):
             if flagged:
                 yield request, Failure("blanked by the model's safety filter", final=True)
@@ -215,7 +215,7 @@ def _other_texts(loaded: LoadedPipeline) -> list[str]:
     return [text for name, text in calls if "prompt" in name and isinstance(text, str)]
 
 
-def _to_try(options: DiffusersOptions, loaded: LoadedPipeline) -> int:
+def _choose_batch_size(options: DiffusersOptions, loaded: LoadedPipeline) -> int:
     """Return the initial batch size."""
     pixels = (options.height or 512) * (options.width or 512)
     room = _PIXELS if loaded.device.type == "cuda" else _PIXELS // 4

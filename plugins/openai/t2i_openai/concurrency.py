@@ -17,7 +17,7 @@ _LONGEST_END = 5.0
 """Seconds to wait for connections to close; the thread ends with the process in any case."""
 
 
-def in_flight(
+def run_concurrently(
     items: Iterable[ItemT],
     work: Callable[[ItemT], Coroutine[Any, Any, AnswerT]],
     at_once: int,

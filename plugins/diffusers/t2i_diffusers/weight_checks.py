@@ -16,7 +16,7 @@ from diffusers import ModelMixin
 from t2i_core.api.errors import BadModel
 from transformers import PreTrainedModel
 
-from .quiet import leaving_out
+from .message_filters import hide_messages
 from .sources import CheckpointSource
 
 _LEGACY = re.compile(r"(^|\.)position_ids$")
@@ -38,16 +38,16 @@ def whole_weights(source: CheckpointSource) -> Iterator[None]:
     """
     own = {base: vars(base)[_LOADS] for base in (ModelMixin, PreTrainedModel)}
     for base, method in own.items():
-        setattr(base, _LOADS, classmethod(_telling(source, method)))
+        setattr(base, _LOADS, classmethod(_report_missing(source, method)))
     try:
-        with leaving_out(_REPORTS, ("diffusers.models.modeling_utils", "transformers.modeling_utils")):
+        with hide_messages(_REPORTS, ("diffusers.models.modeling_utils", "transformers.modeling_utils")):
             yield
     finally:
         for base, method in own.items():
             setattr(base, _LOADS, method)
 
 
-def _telling(source: CheckpointSource, method: Any) -> Callable[..., Any]:
+def _report_missing(source: CheckpointSource, method: Any) -> Callable[..., Any]:
     def from_pretrained(cls: type, place: Any, *args: Any, **kwargs: Any) -> Any:
         if issubclass(cls, PreTrainedModel):
             kwargs.setdefault("ignore_mismatched_sizes", True)  # otherwise the report has no details
@@ -57,7 +57,7 @@ def _telling(source: CheckpointSource, method: Any) -> Callable[..., Any]:
             raise BadModel(f"{source}: its {problem}")
         if unknown := sorted(key for key in report["unexpected_keys"] if not _LEGACY.search(key)):
             message = "%s: %s holds weights that %s does not use: %s"
-            _log.warning(message, source, place, cls.__name__, _some(unknown))
+            _log.warning(message, source, place, cls.__name__, _list_some(unknown))
         return (model, report) if wanted else model
 
     return from_pretrained
@@ -72,11 +72,11 @@ def _problem(cls: type, folder: Path, report: Mapping[str, Any]) -> str | None:
         )
     if missing := sorted(report["missing_keys"]):
         return (
-            f"{folder.name} lacks {_some(missing)}: the weights of {cls.__name__} in {folder} are incomplete or "
-            "are of another model"
+            f"{folder.name} lacks {_list_some(missing)}: the weights of {cls.__name__} in {folder} are incomplete "
+            "or are of another model"
         )
     return None
 
 
-def _some(keys: list[str]) -> str:
+def _list_some(keys: list[str]) -> str:
     return keys[0] if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more"

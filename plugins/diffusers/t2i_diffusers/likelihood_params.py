@@ -91,7 +91,7 @@ def check_steps(steps: int, length: int) -> None:
         raise BadOption(f"likelihood, param steps: {steps}, but the model was trained on {length}")
 
 
-def asked(params: Mapping[str, Any]) -> LikelihoodParams:
+def read_params(params: Mapping[str, Any]) -> LikelihoodParams:
     """Return the validated params of a query. Raises BadOption."""
     try:
         return LikelihoodParams(**params)
