@@ -229,10 +229,7 @@ def test_generate_makes_what_eval_takes(toy, t2i):
                 "model": "grey",
                 "images": "images/grey",
                 "metadata": "images/grey/metadata.jsonl",
-                "annotations": None,  # it does not say what it draws
                 "n_images": 16,
-                "n_annotated": 0,
-                "n_annotations": 0,
                 "n_truncated": 0,
             }
         ],
