@@ -60,6 +60,7 @@ analyze gone
 analyze empty
 analyze damaged
 analyze altered
+generate --model simulator --prompts tiam-5-2 --sink coco-annotation
 """
 
 
