@@ -12,7 +12,7 @@ from typing import Any
 from page_tables import flat, table
 from t2i_cli.info import describe_component
 from t2i_core import testing
-from t2i_core.api import generator, hookspecs, judge, metric, plugin_info
+from t2i_core.api import generator, hookspecs, judge, metric, plugin_info, sink
 from t2i_registry import Registry
 
 ROOT = Path(__file__).parents[1]
@@ -21,6 +21,7 @@ HOOKS: dict[str, tuple[type, type | None, type]] = {
     "judge": (plugin_info.JudgeInfo, judge.Judge, testing.JudgeContract),
     "metric": (plugin_info.MetricInfo, metric.Metric, testing.MetricContract),
     "prompt_source": (plugin_info.PromptSourceInfo, None, testing.PromptSourceContract),
+    "sink": (plugin_info.SinkInfo, sink.Sink, testing.SinkContract),
 }
 """Of each kind the descriptor that its hook returns, what that makes, and the conformance suite."""
 

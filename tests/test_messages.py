@@ -60,6 +60,7 @@ analyze gone
 analyze empty
 analyze damaged
 analyze altered
+generate --model simulator --prompts tiam-5-2 --sink coco-annotation
 """
 
 
@@ -70,7 +71,8 @@ def test_messages_read_as_in_the_golden_file(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.delenv("T2I_DEBUG", raising=False)
     # without the capabilities that other tests of this process define
-    own = {name: cls for name, cls in observation._CLASSES.items() if cls.__module__.startswith("t2i_core.")}
+    every = map(observation.find_capability, observation.list_capabilities())
+    own = {cls.capability: cls for cls in (*every, observation.Pixels) if cls.__module__.startswith("t2i_core.")}
     monkeypatch.setattr(observation, "_CLASSES", own)
     _write_files(tmp_path)
     lines = "".join(f"$ t2i {words}\n{_run(words, tmp_path)}\n\n" for words in MISTAKES.strip().splitlines())

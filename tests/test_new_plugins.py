@@ -31,7 +31,13 @@ LINE = re.compile(r"<!-- line: (\S+) -->\n```toml\n((\S+) = .*)\n```$", re.MULTI
 WRITTEN = re.compile(r"<!-- write: (\S+) -->\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 #: a word of Python's and a module's do no harm: what is imported begins with t2i_
-NAMES = {"generator": "class", "judge": "numpy", "metric": "found-share", "prompt_source": "w" * LONGEST}
+NAMES = {
+    "generator": "class",
+    "judge": "numpy",
+    "metric": "found-share",
+    "prompt_source": "w" * LONGEST,
+    "sink": "markdown",
+}
 ALSO_INSTALLED = (
     "core",
     "registry",

@@ -19,6 +19,7 @@ SUITES = {
     "t2i.judges": "JudgeContract",
     "t2i.metrics": "MetricContract",
     "t2i.prompt_sources": "PromptSourceContract",
+    "t2i.sinks": "SinkContract",
 }
 
 

@@ -60,7 +60,7 @@ def root(
 def list_plugins(
     kind: Annotated[
         str | None,
-        typer.Option(metavar="K", help="List one kind: generator, judge, metric, prompt_source or command."),
+        typer.Option(metavar="K", help="List one kind: generator, judge, metric, prompt_source, sink or command."),
     ] = None,
     json: given.JsonOption = False,
     check: Annotated[bool, typer.Option("--check", help="Also load each plugin in a separate process.")] = False,

@@ -143,5 +143,9 @@ def _count_images(run: Run) -> dict[str, Any]:
 def _finish(run: Run) -> None:
     if run.partial:
         write_line(run.partial, err=True)
+    for failure in run.sink_failures:
+        say_error(failure.reason)
     if run.failed:
         raise FailedRun(run.failed)
+    if run.sink_failures:
+        raise typer.Exit(run.sink_failures[0].exit_code)

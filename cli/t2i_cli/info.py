@@ -91,8 +91,7 @@ def _describe_own(info: Any) -> dict[str, Any]:
             "measures": {m.name: m.summary for m in info.measures},
             "defaults": _describe_defaults(info.defaults),
         }
-    assert isinstance(info, PromptSourceInfo)
-    return {"reads_labels": info.reads_labels}
+    return {"reads_labels": info.reads_labels} if isinstance(info, PromptSourceInfo) else {}
 
 
 def _describe_defaults(defaults: Defaults) -> dict[str, Any]:

@@ -84,6 +84,14 @@ EXAMPLES: dict[EntryKind, Example] = {
         (CORE, "pydantic>=2.10"),
         "t2i eval --metric tiam --model mini --prompts {name} --seeds 4",
     ),
+    "sink": Example(
+        "A sink",
+        "Writes the scores of a run as Markdown.",
+        "sink",
+        ("t2i.sinks",),
+        (CORE, "pydantic>=2.10"),
+        "t2i eval --metric tiam --model mini --prompts tiam-5-1 --seeds 4 --sink {name}",
+    ),
 }
 
 

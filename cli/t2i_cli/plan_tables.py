@@ -52,9 +52,6 @@ def print_images(console: Console, images: Mapping[str, Any]) -> None:
         console.print(
             shown(f"data set of {each['model']}: {each['images']} ({each['n_images']} in metadata.jsonl)")
         )
-        if each["annotations"]:
-            objects = f"{each['n_annotations']} objects in {each['n_annotated']} images"
-            console.print(shown(f"annotations of {each['model']}: {each['annotations']} ({objects})"))
     console.print(shown(f"folder: {images['run']}"))
 
 

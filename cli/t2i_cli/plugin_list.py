@@ -24,6 +24,7 @@ _HEADINGS: dict[EntryKind, str] = {
     "judge": "Judges (--judge), by capability",
     "metric": "Metrics (--metric)",
     "prompt_source": "Prompt sources (--prompts)",
+    "sink": "Sinks (--sink)",
     "command": "Commands",
 }
 

@@ -73,3 +73,5 @@ def _list_components(
     for number, name in enumerate(named.get("prompts", ())):
         if not is_prompt_file(name):
             yield ("prompts", number), "prompt_source", name, options
+    for number, name in enumerate(named.get("sinks", ())):
+        yield ("sinks", number), "sink", name, options

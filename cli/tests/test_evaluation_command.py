@@ -231,10 +231,7 @@ def test_generate_makes_what_eval_takes(toy, t2i):
                 "model": "grey",
                 "images": "images/grey",
                 "metadata": "images/grey/metadata.jsonl",
-                "annotations": None,  # it does not say what it draws
                 "n_images": 16,
-                "n_annotated": 0,
-                "n_annotations": 0,
                 "n_truncated": 0,
             }
         ],
@@ -351,3 +348,39 @@ app = typer.Typer()
 def fault() -> None:
     {}["oops"]
 """
+
+
+def test_a_sink_that_fails_leaves_the_results_and_sets_the_exit_code(toy, install, t2i):
+    source = """
+        from t2i_core.api import SinkInfo, hookimpl
+        from t2i_core.api.errors import BadFolder
+        class Sink:
+            def __init__(self, error): self.error = error
+            def write(self, run, progress):
+                if self.error: raise self.error
+                (run.folder / "scores.txt").write_text(str(run.results[0].score))
+        @hookimpl
+        def t2i_sinks():
+            sinks = {"good": None, "bad": OSError("gone"), "full": BadFolder("disk: is full")}
+            return [
+                SinkInfo(name=name, summary="S.", create=lambda setup, error=error: Sink(error))
+                for name, error in sinks.items()
+            ]
+    """
+    install("x-sinks", {"t2i.sinks": dict.fromkeys(("good", "bad", "full"), "x_sinks")}, {"x_sinks": source})
+    done = t2i(*EVAL, "--sink", "bad", "--sink", "full", "--sink", "good", "--out", "run", "--json")
+    assert done.exit_code == 4
+    assert json.loads(done.stdout)["results"][0]["n_ok"] == 16
+    assert Path("run/scores.txt").is_file()
+    assert [line for line in done.stderr.splitlines() if line.startswith("error: ")] == [
+        "error: sink 'bad' (x-sinks 1.0, x_sinks) failed to write the run: OSError: gone",
+        "error: sink 'full' (x-sinks 1.0, x_sinks): disk: is full",
+    ]
+    assert json.loads(Path("run/run.json").read_text())["status"] == "done"
+    assert t2i("generate", *EVAL[3:], "--sink", "full", "--out", "images").exit_code == 11
+    unknown = t2i(*EVAL, "--sink", "goood", "--out", "never")
+    assert (unknown.exit_code, unknown.stderr) == (3, "error: unknown sink 'goood': did you mean 'good'?\n")
+    Path("r.yaml").write_text("metrics: brightness\nmodels: grey\nprompts: four\nsinks: [good, goood]\n")
+    assert "line 4, sinks.1: unknown sink 'goood'" in t2i("eval", "--recipe", "r.yaml", "--out", "never").stderr
+    assert not Path("never").exists()
+    assert t2i("eval", "--recipe", "r.yaml", "--sink", "good", "--dry-run").exit_code == 0

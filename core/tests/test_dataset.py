@@ -1,4 +1,4 @@
-"""What `t2i generate` writes to train with: images with their texts, and exact annotations."""
+"""What `t2i generate` writes to train with: images with their texts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pycocotools import mask as coco_mask
-from pycocotools.coco import COCO
-from pycocotools.cocoeval import COCOeval
 from t2i_core.api import (
     ExistingImagesInfo,
     Failure,
@@ -28,7 +25,7 @@ from t2i_core.api import (
     SceneObject,
     Truth,
 )
-from t2i_core.api.errors import BadFolder, BrokenPlugin
+from t2i_core.api.errors import BadFolder
 from t2i_core.api.mask import PackedMask
 from t2i_core.api.progress import Silent
 from t2i_core.engine.plan import make_plan
@@ -40,7 +37,6 @@ from t2i_core.storage.store import DATABASE
 from t2i_core.testing import StaticResolver
 
 DOG, CAT, ZEBRA = ObjectClass("dog", "dog.n.01"), ObjectClass("cat", "cat.n.01"), ObjectClass("zebra", None)
-LABELS = (ZEBRA, DOG, CAT)
 WIDTH, HEIGHT = 40, 30
 TEXTS = (
     "a dog",
@@ -61,37 +57,25 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def masks_of(prompt: Prompt, seed: int) -> list[tuple[ObjectClass, np.ndarray]]:
-    """What is drawn for a prompt and seed: up to four things with ragged, torn masks that do not meet."""
-    rng = np.random.default_rng([seed, *prompt.text.encode()])
-    owner = rng.integers(0, 5, (HEIGHT // 5, WIDTH // 5)).repeat(5, 0).repeat(5, 1)
-    owner[rng.random(owner.shape) < 0.3] = 0
-    return [(LABELS[int(rng.integers(3))], owner == n) for n in range(1, 5) if (owner == n).any()]
-
-
 def drawn(request: Any) -> Generated:
+    """Noise, with the truth that its upper left part is a dog."""
     rng = np.random.default_rng([request.seed, *request.prompt.text.encode()])
-    pixels = rng.integers(1, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
-    instances = []
-    for n, (cls, mask) in enumerate(masks_of(request.prompt, request.seed)):
-        packed = PackedMask.pack(mask)
-        instances.append(Instance(cls, "red" if n else None, packed.box, packed, {"hat": "no"} if n else {}))
-    return Generated(pixels, truth=Truth((WIDTH, HEIGHT), tuple(instances), request.prompt.scene))
+    mask = np.zeros((HEIGHT, WIDTH), bool)
+    mask[3:9, 4:20] = True
+    packed = PackedMask.pack(mask)
+    truth = Truth((WIDTH, HEIGHT), (Instance(DOG, None, packed.box, packed),), request.prompt.scene)
+    return Generated(rng.integers(1, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8), truth=truth)
 
 
 def painter(
-    answer: Any = drawn,
-    labels: tuple[ObjectClass, ...] | None = LABELS,
-    name: str = "painter",
-    info: type[GeneratorInfo] = GeneratorInfo,
+    answer: Any = drawn, name: str = "painter", info: type[GeneratorInfo] = GeneratorInfo
 ) -> GeneratorInfo:
     class Model:
         def generate(self, requests: Any) -> Iterator[Any]:
             for request in requests:
                 yield request, answer(request)
 
-    declared = None if labels is None else lambda argument, options: labels
-    return info(name=name, summary="Paints.", create=lambda setup: Model(), labels=declared)
+    return info(name=name, summary="Paints.", create=lambda setup: Model())
 
 
 class Heard(Silent):
@@ -124,10 +108,6 @@ def metadata(place: str = "painter") -> list[dict[str, Any]]:
     return [json.loads(line) for line in data.split("\n")[:-1]]
 
 
-def annotations(place: str = "painter") -> dict[str, Any]:
-    return json.loads(Path(f"run/annotations/{place}.json").read_text(encoding="ascii"))
-
-
 def test_every_image_has_its_line() -> None:
     run = generate(painter())
     lines = metadata()
@@ -150,114 +130,15 @@ def test_every_image_has_its_line() -> None:
 
 def test_half_a_surrogate_pair_does_not_spoil_the_file() -> None:
     prompt = Prompt("p", "a \udc80 dog", scene=Scene((SceneObject(ObjectClass("\udfff")),)))
-    plain = painter(lambda r: Generated(np.full((HEIGHT, WIDTH, 3), 9, np.uint8), truth=one(DOG)))
+    plain = painter(lambda r: Generated(np.full((HEIGHT, WIDTH, 3), 9, np.uint8)))
     generate(plain, prompts=(prompt,), seeds=1)
     (line,) = metadata()
     assert line["text"] == r"a \udc80 dog"
     assert json.loads(line["scene"])["objects"][0]["cls"]["name"] == "\udfff"
 
 
-def test_annotations_are_the_truth_exactly() -> None:
-    run = generate(painter())
-    coco = COCO("run/annotations/painter.json")
-    by_id = {p.id: p for p in PROMPTS}
-    assert [image["file_name"] for image in coco.loadImgs(coco.getImgIds())] == [
-        line["file_name"] for line in metadata()
-    ]
-    names = {c["id"]: c["name"] for c in coco.loadCats(coco.getCatIds())}
-    ids = []
-    for image in coco.loadImgs(coco.getImgIds()):
-        assert (image["width"], image["height"]) == (WIDTH, HEIGHT)
-        found = coco.loadAnns(coco.getAnnIds(imgIds=image["id"]))
-        truth = masks_of(by_id[image["prompt"]], image["seed"])
-        assert len(found) == len(truth)
-        for n, (entry, (cls, mask)) in enumerate(zip(found, truth, strict=True)):
-            ids.append(entry["id"])
-            rle = entry["segmentation"]
-            assert (coco.annToMask(entry) == mask).all()
-            assert rle["counts"].encode() == coco_mask.encode(np.asfortranarray(mask.astype(np.uint8)))["counts"]
-            assert entry["area"] == mask.sum() == coco_mask.area(rle)
-            assert entry["bbox"] == list(coco_mask.toBbox(rle))
-            assert names[entry["category_id"]] == cls.name
-            assert entry["iscrowd"] == 0
-            assert (entry["colour"], entry["attributes"]) == (("red", {"hat": "no"}) if n else (None, {}))
-    assert ids == list(range(1, len(ids) + 1))
-    (written,) = run.manifest.datasets
-    assert (written.n_images, written.n_annotated, written.n_annotations) == (12, 12, len(ids))
-
-
-@pytest.mark.parametrize("kind", ["segm", "bbox"])
-def test_the_truth_against_itself_has_an_average_precision_of_one(kind: str) -> None:
+def test_what_is_not_there_has_no_line() -> None:
     generate(painter())
-    truth = COCO("run/annotations/painter.json")
-    keys = ("image_id", "category_id", "segmentation" if kind == "segm" else "bbox")
-    found = truth.loadRes([{**{k: e[k] for k in keys}, "score": 0.9} for e in annotations()["annotations"]])
-    evaluation = COCOeval(truth, found, kind)
-    evaluation.evaluate()
-    evaluation.accumulate()
-    evaluation.summarize()
-    assert evaluation.stats[0] == 1.0
-    # and it is no test that cannot fail: other classes are other things
-    wrong = truth.loadRes(
-        [{**{k: e[k] for k in keys}, "category_id": 1, "score": 0.9} for e in annotations()["annotations"]]
-    )
-    evaluation = COCOeval(truth, wrong, kind)
-    evaluation.evaluate()
-    evaluation.accumulate()
-    evaluation.summarize()
-    assert evaluation.stats[0] < 0.5
-
-
-def test_categories_keep_their_numbers_whatever_the_prompts() -> None:
-    expected = [
-        {"id": 1, "name": "zebra", "supercategory": "photographs", "synset": None},
-        {"id": 2, "name": "dog", "supercategory": "photographs", "synset": "dog.n.01"},
-        {"id": 3, "name": "cat", "supercategory": "photographs", "synset": "cat.n.01"},
-    ]
-    generate(painter())
-    assert annotations()["categories"] == expected
-    only_cat = Generated(np.ones((HEIGHT, WIDTH, 3), np.uint8), truth=one(ObjectClass("kitty", "cat.n.01")))
-    Path("run").rename("before")
-    generate(painter(lambda r: only_cat), prompts=PROMPTS[:1], seeds=1, fresh=True)
-    assert annotations()["categories"] == expected
-    # the class is the one of the same synset, as everywhere
-    assert [a["category_id"] for a in annotations()["annotations"]] == [3]
-
-
-def one(cls: ObjectClass) -> Truth:
-    mask = np.zeros((HEIGHT, WIDTH), bool)
-    mask[3:9, 4:20] = True
-    packed = PackedMask.pack(mask)
-    return Truth((WIDTH, HEIGHT), (Instance(cls, None, packed.box, packed),))
-
-
-def test_a_class_that_was_not_declared_is_the_plugins_fault() -> None:
-    with pytest.raises(BrokenPlugin, match=r"'painter'.* drew 'cat', .* \(zebra, dog\)"):
-        generate(painter(labels=(ZEBRA, DOG)))
-    # nothing half stands there
-    assert not list(Path("run").rglob("metadata.jsonl"))
-    assert not list(Path("run").rglob("*.part"))
-    assert not Path("run/samples.csv").exists()
-
-
-def test_a_model_without_truth_has_no_annotations_and_one_without_classes_is_told() -> None:
-    heard = Heard()
-    run = generate(painter(lambda r: Generated(drawn(r).image)), heard=heard)
-    assert len(metadata()) == 12
-    assert run.manifest.datasets[0].annotations is None
-    assert not Path("run/annotations").exists()
-    assert not heard.notes
-    Path("run").rename("before")
-    generate(painter(labels=None), heard=heard, fresh=True)
-    assert len(metadata()) == 12
-    assert not Path("run/annotations").exists()
-    (note,) = heard.notes
-    assert "no annotations are written" in note
-
-
-def test_what_is_not_there_is_in_neither_file() -> None:
-    generate(painter())
-    before = annotations()
 
     def faulty(request: Any) -> Any:
         if request.seed == 1:
@@ -268,10 +149,6 @@ def test_what_is_not_there_is_in_neither_file() -> None:
     assert Counter(run.samples()["status"]) == {"ok": 6, "failed": 4, "missing": 2}
     there = [(p.id, s) for p in PROMPTS for s in (0, 2) if p.id != "p2"]
     assert [(line["prompt"], line["seed"]) for line in metadata()] == there
-    after = annotations()
-    assert [(image["prompt"], image["seed"]) for image in after["images"]] == there
-    # numbers of images are their places in the list, so that they stay when others come and go
-    assert [i for i in before["images"] if (i["prompt"], i["seed"]) in there] == after["images"]
     # and no image of the first run is left behind
     files = {p.name for p in Path("run/images/painter").iterdir()}
     assert files == {"metadata.jsonl", *(line["file_name"] for line in metadata())}
@@ -282,7 +159,6 @@ def test_when_no_image_is_there_nothing_of_an_earlier_run_stays() -> None:
     generate(painter(lambda r: Failure("no")), fresh=True)
     assert metadata() == []
     assert [p.name for p in Path("run/images/painter").iterdir()] == ["metadata.jsonl"]
-    assert not Path("run/annotations/painter.json").exists()
 
 
 def test_each_model_has_its_own() -> None:
@@ -290,10 +166,10 @@ def test_each_model_has_its_own() -> None:
     other = ModelRequest(plain, "a painter / another")
     same = ModelRequest(painter(), "a painter ? another")
     run = generate(ModelRequest(painter(), "first"), other, same)
-    assert {d.model: (d.images, d.annotations) for d in run.manifest.datasets} == {
-        "first": ("images/first", "annotations/first.json"),
-        "a painter / another": ("images/a-painter-another", None),
-        "a painter ? another": ("images/a-painter-another-2", "annotations/a-painter-another-2.json"),
+    assert {d.model: (d.images, d.n_images) for d in run.manifest.datasets} == {
+        "first": ("images/first", 12),
+        "a painter / another": ("images/a-painter-another", 12),
+        "a painter ? another": ("images/a-painter-another-2", 12),
     }
 
 
@@ -358,7 +234,7 @@ def test_a_truth_that_cannot_be_read_is_said_and_never_left_out(
 
 def contents() -> dict[str, bytes]:
     """All files of the data set, byte for byte, and the list."""
-    files = [p for part in ("images", "annotations") for p in Path("run", part).rglob("*") if p.is_file()]
+    files = [p for p in Path("run", "images").rglob("*") if p.is_file()]
     return {str(p): p.read_bytes() for p in [*files, Path("run/samples.csv")]}
 
 

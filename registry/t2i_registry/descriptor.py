@@ -30,6 +30,7 @@ HOOKS = {
     "judge": "t2i_judges",
     "metric": "t2i_metrics",
     "prompt_source": "t2i_prompt_sources",
+    "sink": "t2i_sinks",
 }
 
 

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from t2i_core.api.plugin_info import Kind
 
-EntryKind = Literal["generator", "judge", "metric", "prompt_source", "command"]
+EntryKind = Literal["generator", "judge", "metric", "prompt_source", "sink", "command"]
 KIND_OF_GROUP: dict[str, EntryKind] = {
     "t2i.generators": "generator",
     "t2i.judges": "judge",
     "t2i.metrics": "metric",
     "t2i.prompt_sources": "prompt_source",
+    "t2i.sinks": "sink",
     "t2i.commands": "command",
 }
 CAPABILITY_PREFIX = "t2i.judges."
 ELSEWHERE_GROUP = "t2i.elsewhere"
 """Entry-point group for names that other distributions offer, which may not be installed: NAME = PACKAGE."""
-KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
+KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source", "sink")
 DISABLE_VARIABLE = "T2I_DISABLE_PLUGINS"
 
 

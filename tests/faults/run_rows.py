@@ -42,9 +42,8 @@ def read_rows(run: Path) -> Rows:
     for label, model in manifest["models"].items():
         _add(found, ("model", label), (json.dumps(model["reported"], sort_keys=True),))
     for each in manifest["datasets"]:
-        for name in filter(None, (each["metadata"], each["annotations"])):
-            for number, line in enumerate((run / name).read_text(encoding="utf-8").splitlines()):
-                _add(found, (name, str(number)), (line,))
+        for number, line in enumerate((run / each["metadata"]).read_text(encoding="utf-8").splitlines()):
+            _add(found, (each["metadata"], str(number)), (line,))
     _add(found, ("status",), (manifest["status"], str(manifest["failed"])))
     return found
 

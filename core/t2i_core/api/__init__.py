@@ -1,4 +1,4 @@
-"""All that a plugin author reads: the contracts of generators, judges, metrics and prompt sources.
+"""All that a plugin author reads: the contracts of generators, judges, metrics, prompt sources and sinks.
 
 Each name is loaded when it is first used, so that a plugin's light module costs no more than what it names.
 """
@@ -70,11 +70,14 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .plugin_info import PromptSourceInfo as PromptSourceInfo
     from .plugin_info import SelfJudgingInfo as SelfJudgingInfo
     from .plugin_info import Setup as Setup
+    from .plugin_info import SinkInfo as SinkInfo
+    from .progress import Progress as Progress
     from .prompt import ObjectClass as ObjectClass
     from .prompt import Prompt as Prompt
     from .prompt import Relation as Relation
     from .prompt import Scene as Scene
     from .prompt import SceneObject as SceneObject
+    from .sink import Sink as Sink
     from .study import Analysis as Analysis
     from .study import Study as Study
 
@@ -106,9 +109,12 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "JudgeInfo",
         "MetricInfo",
         "PromptSourceInfo",
+        "SinkInfo",
         "Preset",
         "Setup",
     ),
+    "progress": ("Progress",),
+    "sink": ("Sink",),
     "evidence": ("Evidence",),
     "failure": ("Failure",),
     "generator": (

@@ -1,8 +1,9 @@
-"""The four hooks by which plugins offer components.
+"""The five hooks by which plugins offer components.
 
-A plugin is a distribution with entry points in the groups `t2i.generators`, `t2i.judges`, `t2i.metrics` and
-`t2i.prompt_sources`. An entry point's name is the component's name; its target is the plugin's light module,
-which must import neither torch nor numpy at its top. The module's hook returns descriptors (or presets):
+A plugin is a distribution with entry points in the groups `t2i.generators`, `t2i.judges`, `t2i.metrics`,
+`t2i.prompt_sources` and `t2i.sinks`. An entry point's name is the component's name; its target is the plugin's
+light module, which must import neither torch nor numpy at its top. The module's hook returns descriptors (or
+presets):
 
     [project.entry-points."t2i.metrics"]
     sharpness = "t2i_sharpness.plugin"
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from .plugin_info import GeneratorInfo, JudgeInfo, MetricInfo, Preset, PromptSourceInfo
+    from .plugin_info import GeneratorInfo, JudgeInfo, MetricInfo, Preset, PromptSourceInfo, SinkInfo
 
 PROJECT = "t2i"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -98,4 +99,22 @@ def t2i_prompt_sources() -> Iterable[PromptSourceInfo | Preset]:  # type: ignore
     >>> @hookimpl
     ... def t2i_prompt_sources():
     ...     return [PromptSourceInfo(name="cats", summary="One cat.", prompts=cats)]
+    """
+
+
+@hookspec
+def t2i_sinks() -> Iterable[SinkInfo | Preset]:  # type: ignore[empty-body]
+    """Offer sinks: places where the results of a finished run go, such as a tracker or a file of another format.
+
+    >>> import json
+    >>> from t2i_core.api import SinkInfo, hookimpl
+    >>> from t2i_core.results.export_file import write_export
+    >>> class Scores:
+    ...     def write(self, run, progress):
+    ...         with write_export(run, "scores.json") as file:
+    ...             json.dump({result.label: result.score for result in run.results}, file)
+    ...         progress.note(f"scores: {run.path / 'scores.json'}")
+    >>> @hookimpl
+    ... def t2i_sinks():
+    ...     return [SinkInfo(name="scores", summary="The scores as JSON.", create=lambda setup: Scores())]
     """

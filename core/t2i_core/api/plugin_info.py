@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from .judge import Judge
     from .metric import Metric
     from .metric_output import Measure
+    from .sink import Sink
 
-Kind = Literal["generator", "judge", "metric", "prompt_source"]
-KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
+Kind = Literal["generator", "judge", "metric", "prompt_source", "sink"]
+KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source", "sink")
 OptionsT = TypeVar("OptionsT", bound=Options)
 
 
@@ -168,8 +169,8 @@ class GeneratorInfo(_Info):
         create: Creates the model; loads weights and imports torch here.
         domain: The domain of its images.
         reads_scene: True if it draws the prompt's scene, not only its text.
-        labels: Returns every class it can draw, in a stable order, which numbers the categories of the annotations
-            of its images. Needed if it reports what is really drawn (`Generated.truth`).
+        labels: Returns every class it can draw, in a stable order, by which sinks number the classes of exported
+            annotations. Needed if it reports what is really drawn (`Generated.truth`).
     """
 
     create: Callable[[Setup[Any]], Generator]
@@ -264,6 +265,17 @@ class PromptSourceInfo(_Info):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SinkInfo(_Info):
+    """Describe a sink. No result of a run depends on it.
+
+    Attributes:
+        create: Creates the sink; imports the library of a tracker here.
+    """
+
+    create: Callable[[Setup[Any]], Sink]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Preset:
     """Name another component of the same kind with argument and options set.
 
@@ -286,11 +298,12 @@ class Preset:
     about: About = About()
 
 
-Info = GeneratorInfo | JudgeInfo | MetricInfo | PromptSourceInfo
+Info = GeneratorInfo | JudgeInfo | MetricInfo | PromptSourceInfo | SinkInfo
 INFO_TYPES: dict[Kind, type[Any]] = {
     "generator": GeneratorInfo,
     "judge": JudgeInfo,
     "metric": MetricInfo,
     "prompt_source": PromptSourceInfo,
+    "sink": SinkInfo,
 }
 InfoT = TypeVar("InfoT", bound=Info)

@@ -41,7 +41,8 @@ def evaluate(
             `help(Request)` and the command line describe them.
 
     Returns:
-        The run. If more samples fail than `max_failed` allows, `Run.failed` says so.
+        The run. If more samples fail than `max_failed` allows, `Run.failed` says so; if a sink fails,
+        `Run.sink_failures` does, and a note.
 
     Raises:
         T2IError: An argument is not valid, or a component is unknown, broken or missing.
@@ -54,8 +55,12 @@ def evaluate(
     values: dict[str, Any] = {"metrics": metric, "models": model, "judges": judge, **options}
     request = Request(**values)
     sleep_while_waiting()
-    with use_cache((progress or Silent()).note):
-        return run_plan(make_plan(request, resolver), progress)
+    progress = progress or Silent()
+    with use_cache(progress.note):
+        run = run_plan(make_plan(request, resolver), progress)
+    for failure in run.sink_failures:
+        progress.note(failure.reason)
+    return run
 
 
 def name_options(own: inspect.Signature, request: type[Request]) -> inspect.Signature:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
 from ..api.text import describe_error
 from ..files.decoding_rules import DEFAULT_RULES
+from ..files.digest import digest_file
 from ..results.run import Made
 from ..storage.store import Store
 from .answer_stream import stream_answers
@@ -177,3 +179,31 @@ def find_image_fault(pixels: Any, truth: Truth | None) -> str | None:
     if truth is None or all(each == size for each in (truth.size, *(i.mask.size for i in truth.instances))):
         return None
     return f"the generator gave an image of {width} x {height} pixels with the truth of one of another size"
+
+
+def drop_damaged(image_sets: Sequence[SampleSet], store: Store, ledger: Ledger, progress: Progress) -> None:
+    """Drop kept images whose files were altered, so that they are made again, each once.
+
+    A judge notices damage when it opens an image; nobody opens images that only go into a data set. An image whose
+    truth is damaged is not found in the store, and so is made again anyway.
+    """
+    total = sum(len(grid) for each in image_sets for grid in each.grids)
+    if total == 0:
+        return
+    with progress.task("checking images", total, "images") as task:
+        images = chain.from_iterable(
+            store.images([sample.key for sample in block])
+            for each in image_sets
+            for block in iterate_blocks(each.samples())
+        )
+        for image in images:
+            task.advance()
+            if image is None or not store.holds(image) or image.digest in ledger.healed:
+                continue
+            try:
+                whole = digest_file(image.path) == image.digest
+            except OSError:
+                whole = False
+            if not whole:
+                store.forget_image(image.digest)
+                ledger.healed.add(image.digest)

@@ -15,7 +15,15 @@ from ..api.metric import Metric, PairMetric, StackedMetric, TableMetric
 from ..api.metric_input import Need
 from ..api.observation import Labels, find_capability
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import Defaults, Domain, ExistingImagesInfo, GeneratorInfo, MetricInfo, SelfJudgingInfo
+from ..api.plugin_info import (
+    Defaults,
+    Domain,
+    ExistingImagesInfo,
+    GeneratorInfo,
+    MetricInfo,
+    SelfJudgingInfo,
+    SinkInfo,
+)
 from ..api.prompt import Prompt
 from ..api.redaction import redact
 from ..api.resolver import OptionTable, Resolver, installed_resolver
@@ -41,6 +49,7 @@ class Plan:
         request: The request.
         jobs: The metrics, each on its samples.
         images: The samples whose images are generated and not measured (`t2i generate`); there are no jobs then.
+        sinks: Where the finished run is written to. They are no part of its identity.
         folder: The run's folder.
         digest: The run's identity.
         installed: Every installed component.
@@ -50,6 +59,7 @@ class Plan:
     request: Request
     jobs: tuple[Job, ...]
     images: tuple[SampleSet, ...]
+    sinks: tuple[Component[SinkInfo], ...]
     folder: Path
     digest: str
     installed: tuple[Mapping[str, Any], ...]
@@ -117,6 +127,7 @@ class _Planner:
 
     def plan(self) -> Plan:
         models = self.models()
+        sinks = self.sinks()
         metrics: list[str | MetricInfo] = []
         for metric in self.request.metrics:
             if metric not in metrics:
@@ -141,6 +152,7 @@ class _Planner:
             self.request,
             tuple(jobs),
             tuple(images),
+            sinks,
             folder,
             digest,
             tuple(self._resolver.manifest()) if self._resolver else (),
@@ -163,22 +175,34 @@ class _Planner:
         given = self.options_for("generator", found.name)
         return Model(found, label, {**given, **asked.settings})
 
+    def sinks(self) -> tuple[Component[SinkInfo], ...]:
+        """Return the sinks, checked. The digest of their code is not needed, because no result depends on it."""
+        found = []
+        for asked in dict.fromkeys(self.request.sinks):
+            sink = settle_on_machine(self.look_up("sink", asked), self.request.device, self.request.offline)
+            self.check_component(sink)
+            found.append(sink)
+        return tuple(found)
+
     def find(self, kind: Any, spec: Any, extra: Mapping[str, Any] | None = None) -> Component[Any]:
+        """Look up a component that results depend on, and settle it here."""
+        return self.settled_here(self.look_up(kind, spec, extra))
+
+    def look_up(self, kind: Any, spec: Any, extra: Mapping[str, Any] | None = None) -> Component[Any]:
         """Resolve a name, or settle a descriptor; the user's options for the name replace those in `extra`."""
         if not isinstance(spec, str):
             self.used.add((kind, spec.name))
             options = {**self.options_for(kind, spec.name), **(extra or {})}
             try:
-                settled = settle_component(spec, spec.options(**options))
+                return settle_component(spec, spec.options(**options))
             except ValueError as error:
                 raise BadOption(f"{kind} {spec.name!r}: {error}") from error
-            return self.settled_here(settled)
         name = spec.partition(":")[0].rpartition("/")[2]
         self.used.add((kind, name))
         table: OptionTable = self.request.options
         if extra:
             table = {**table, f"{kind}:{name}": {**self.options_for(kind, name), **extra}}
-        return self.settled_here(self.resolver.component(kind, spec, table))
+        return self.resolver.component(kind, spec, table)
 
     def settled_here(self, found: Component[Any]) -> Component[Any]:
         """Settle the options that depend on this machine, its device and downloads, and the digest of its code."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 
-from ..api.plugin_info import GeneratorInfo, MetricInfo
+from ..api.plugin_info import GeneratorInfo, MetricInfo, SinkInfo
 from .request_field import CommandOption, ReadBy, validated
 from .request_values import check_device, list_values, read_batch_size, read_names, read_seeds, read_shard
 
@@ -126,6 +126,12 @@ class Request:
         ReadBy(read_names(str), str | list[str]),
         Field(description="Judge to take instead of the chosen one."),
         CommandOption("[CAPABILITY=]NAME", name="judge", repeated=True, commands=("eval",), completes="judge"),
+    ] = ()
+    sinks: Annotated[
+        tuple[str | SinkInfo, ...],
+        ReadBy(read_names(str, SinkInfo), str | list[str]),
+        Field(description="Sink that the finished run is written to, such as an exporter or a tracker."),
+        CommandOption("NAME[:ARGUMENT]", name="sink", repeated=True, completes="sink"),
     ] = ()
     seeds: Annotated[
         tuple[int, ...] | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..api.errors import BadFolder, T2IError
 from ..api.progress import Progress, Silent
@@ -13,8 +13,8 @@ from ..storage.run_files import EVIDENCE
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
-from .dataset_export import drop_damaged, open_data_sets
-from .generation import generate
+from .generation import drop_damaged, generate
+from .imagefolder import open_image_folders
 from .ledger import Ledger
 from .lifecycle import Execution
 from .manifest import get_time, make_manifest
@@ -33,6 +33,7 @@ from .sample_list import (
     name_model_folders,
 )
 from .score import Scored, describe_failure, describe_truncated, make_verdict, score
+from .sinks import write_to_sinks
 
 
 def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
@@ -94,7 +95,8 @@ def _carry_out(work: _Work) -> Run:
     # only records are checked: the files are looked at when they are linked into the folder
     checks = check_images(iterate_images(plan, work.store, work.ledger, progress, "checking samples", look=False))
     manifest = _write(work, measured, checks, score(plan, measured, checks))
-    return Run(work.folder.path, manifest, manifest.failed, made=made)
+    run = Run(work.folder.path, manifest, manifest.failed, made=made)
+    return replace(run, sink_failures=write_to_sinks(plan.sinks, run, _execute(plan), progress))
 
 
 def _generate_and_observe(work: _Work) -> Made:
@@ -103,7 +105,7 @@ def _generate_and_observe(work: _Work) -> Made:
     A judge notices a damaged image when it opens it. Then both passes run again for the samples that it concerns.
     """
     plan, store, ledger, progress = work.plan, work.store, work.ledger, work.progress
-    execution = Execution(plan.request.device, plan.request.batch_size, plan.request.offline)
+    execution = _execute(plan)
     check_references(plan.jobs, store, progress)
     made = generate(plan.image_sets, store, ledger, execution, progress)
     observe(plan.jobs, store, ledger, execution, progress)
@@ -113,6 +115,10 @@ def _generate_and_observe(work: _Work) -> Made:
         made += generate(plan.image_sets, store, ledger, execution, progress)
         observe(plan.jobs, store, ledger, execution, progress)
     return made
+
+
+def _execute(plan: Plan) -> Execution:
+    return Execution(plan.request.device, plan.request.batch_size, plan.request.offline)
 
 
 def _summarize_shard(work: _Work, made: Made) -> Run:
@@ -135,11 +141,10 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
     """Write the run's folder: tables, links to the images, data sets, and finally run.json."""
     plan, folder, store, progress = work.plan, work.folder, work.store, work.progress
     places = name_model_folders(model.label for model in plan.models)
-    with open_data_sets(plan.images, folder, places, store) as data_sets:
+    with open_image_folders(plan.images, folder, places) as image_folders:
         images = iterate_images(plan, store, work.ledger, progress, "writing samples")
-        linked = map(data_sets.add, link_images(images, folder, places, store))
+        linked = map(image_folders.add, link_images(images, folder, places, store))
         folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(make_sample_row, linked))
-        datasets = data_sets.finish(checks, progress)
     outcomes = measured.outcomes or _count_images(plan, work.ledger)
     metrics = [job.metric.spec for job in plan.jobs] or [""] * len(outcomes)
     lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]
@@ -159,7 +164,7 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
         finished=get_time(),
         results=scored.results,
         comparisons=scored.comparisons,
-        datasets=datasets,
+        datasets=image_folders.describe(checks),
         files=folder.files(),
     )
     return parse_manifest(folder.write_manifest(manifest.to_json()))

@@ -95,10 +95,7 @@ class DatasetRecord(Typed):
     model: str = Field(description="label of the model")
     images: str = Field(description="folder of the images, within the run's folder")
     metadata: str = Field(description="the file with a line for each image")
-    annotations: str | None = Field(description="the file of annotations; null if there are none")
     n_images: Count = Field(description="number of images")
-    n_annotated: Count = Field(description="number of images with annotations")
-    n_annotations: Count = Field(description="number of annotated objects")
     n_truncated: Count = Field(0, description="number of images whose prompt is longer than the model reads")
 
 

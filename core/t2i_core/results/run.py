@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,8 @@ from .tables import check_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ..api.image import Truth
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,21 @@ class Made:
 
 
 @dataclass(frozen=True)
+class SinkFailure:
+    """A sink that could not write a run.
+
+    Attributes:
+        sink: The sink, as the user named it.
+        reason: What went wrong, in one line that names the sink.
+        exit_code: The exit code of this kind of error.
+    """
+
+    sink: str
+    reason: str
+    exit_code: int
+
+
+@dataclass(frozen=True)
 class Run:
     """A run.
 
@@ -59,6 +76,7 @@ class Run:
         failed: Why the run has failed: more samples failed than it allows, or an error ended it; else None.
         partial: The message of a shard, which has no scores; None for a whole run.
         made: The images that this process generated for it.
+        sink_failures: The sinks that this process called and that failed.
         images_from: Folders outside the run's whose images may be read too.
     """
 
@@ -67,6 +85,7 @@ class Run:
     failed: str | None = None
     partial: str | None = None
     made: Made = Made()
+    sink_failures: tuple[SinkFailure, ...] = ()
     images_from: tuple[Path, ...] = ()
 
     @property
@@ -101,6 +120,27 @@ class Run:
     def samples(self) -> pd.DataFrame:
         """Return one row per image, with the columns of samples.csv: model, prompt, text, seed, status, ..."""
         return self._read("samples.csv")
+
+    def iterate_samples(self, rows: int = 5_000) -> Iterator[pd.DataFrame]:
+        """Yield the table of `samples` in blocks of so many rows, so that memory stays flat."""
+        import pandas as pd
+
+        with (
+            self._open_written("samples.csv") as file,
+            pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""], chunksize=rows) as blocks,
+        ):
+            for block in blocks:
+                yield check_table("samples.csv", unescape_table(block), self.manifest.models)
+
+    def truths(self, digests: Iterable[str]) -> Iterator[Truth | None]:
+        """Yield what is really drawn in each image, by its digest; None if the user's cache does not know it.
+
+        Raises:
+            BadFolder: If a truth was damaged, or the cache cannot be read.
+        """
+        from .truths import read_truths
+
+        return read_truths(digests)
 
     def images(self) -> pd.Series:
         """Return the image of each row of `samples`, under its index; None if it has none.

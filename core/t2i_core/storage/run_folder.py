@@ -5,7 +5,7 @@ samples.csv        one line per image: model, prompt, seed, status, reason, path
 measurements.csv   one line per measured value
 failures.csv       one line per sample without a value, with the reason
 images/MODEL/...   links to the kept images (copies if links are not possible); they outlive the cache
-annotations/       the ground truth of images, for `t2i generate` with a model that reports it
+annotations/       what sinks write of the ground truth of images
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 
 from ..api.errors import BadFolder
 from ..api.image import Image
-from ..api.redaction import RedactingFile, redact_data
+from ..api.redaction import redact_data
 from ..files.atomic_write import replace_file, write_whole
 from ..files.digest import digest_file
 from ..files.real_folder import is_link, open_folder
@@ -33,12 +33,11 @@ from ..files.regular_file import read_regular
 from ..files.spreadsheet import escape, escape_table
 from .manifest_file import LOCK, MANIFEST, DamagedManifest, encode_manifest, read_manifest
 from .run_files import FOLDERS, MARK, list_own_files, make_run_image_name
+from .text_file import IS_LINK, make_parents, replace_text
 
 _LINE_END = "\r\n"
 """The line end of csv.writer. With another one, a carriage return in a cell would end the line unquoted."""
 
-
-_IS_LINK = "is a link, and runs do not write through links: replace it by a folder, or name another with --out"
 
 _MARK_BYTES = 1000
 
@@ -122,7 +121,7 @@ class RunFolder:
         """Refuse links in place of the run's own folders, because files elsewhere would be replaced."""
         for name in FOLDERS:
             if is_link(self.path / name):
-                raise BadFolder(f"{self.path / name}: {_IS_LINK}")
+                raise BadFolder(f"{self.path / name}: {IS_LINK}")
 
     def _marked(self) -> bool:
         try:
@@ -192,16 +191,9 @@ class RunFolder:
 
         Secrets are replaced.
         """
-        target = self.path / name
         try:
-            self._make_room(target)
-            with (
-                replace_file(target) as part,
-                part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
-            ):
-                redacting = RedactingFile(file)
-                yield redacting
-                redacting.flush()
+            with replace_text(self.path, name) as file:
+                yield file
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -224,7 +216,7 @@ class RunFolder:
         target = self.path / name
         try:
             if target.parent not in self._image_folders:
-                self._make_room(target)
+                make_parents(self.path, target)
                 self._image_folders.add(target.parent)
             try:
                 target.hardlink_to(image.path)
@@ -243,19 +235,6 @@ class RunFolder:
     def drop_image(self, place: str, prompt_number: int, seed: int) -> None:
         """Remove the link to an image of an earlier run that no longer exists."""
         self.remove(make_run_image_name(place, prompt_number, seed))
-
-    def _make_room(self, target: Path) -> None:
-        """Make the folders between the run folder and a file. A run folder that was removed is not made again.
-
-        Raises:
-            OSError: If one of them is a link.
-        """
-        for parent in reversed(target.relative_to(self.path).parents[:-1]):
-            folder = self.path / parent
-            if is_link(folder):
-                raise OSError(errno.ELOOP, f"{parent} {_IS_LINK}")
-            if not folder.is_dir():
-                folder.mkdir(exist_ok=True)
 
     def _write(self, name: str, data: bytes) -> None:
         try:

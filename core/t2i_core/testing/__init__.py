@@ -27,6 +27,7 @@ from .judges import JudgeContract  # noqa: E402
 from .metrics import MetricContract  # noqa: E402
 from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver, sample_images  # noqa: E402
 from .prompt_sources import PromptSourceContract  # noqa: E402
+from .sinks import SinkContract  # noqa: E402
 
 __all__ = [
     "TEST_JUDGE",
@@ -36,6 +37,7 @@ __all__ = [
     "JudgeContract",
     "MetricContract",
     "PromptSourceContract",
+    "SinkContract",
     "StaticResolver",
     "sample_images",
 ]

@@ -26,6 +26,7 @@ GROUPS: dict[Kind, str] = {
     "judge": "t2i.judges",
     "metric": "t2i.metrics",
     "prompt_source": "t2i.prompt_sources",
+    "sink": "t2i.sinks",
 }
 HEAVY = (
     *("torch", "tensorflow", "jax", "numpy", "pandas", "scipy", "sklearn", "matplotlib", "PIL", "cv2"),
@@ -34,7 +35,7 @@ HEAVY = (
 
 
 class ComponentContract:
-    """Checks for every component. Set `module` and `name`; subclass one of the four kinds, not this class.
+    """Checks for every component. Set `module` and `name`; subclass one of the five kinds, not this class.
 
     A check that cannot hold for a component is waived, by its name without `test_`, with the reason:
 

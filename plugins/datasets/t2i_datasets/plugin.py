@@ -1,4 +1,4 @@
-"""The plugin: prompts from COCO, DrawBench, and any data set of Hugging Face's library."""
+"""The plugin: prompts from COCO, DrawBench, any data set of Hugging Face's library; annotations as COCO JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api import About, Loading, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import About, Loading, Prompt, PromptSourceInfo, Setup, Sink, SinkInfo, hookimpl
 
 from .options import CocoOptions, HubOptions
 
@@ -75,4 +75,25 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
                 notes="Data sets that need their own code are not supported.",
             ),
         ),
+    ]
+
+
+def _coco_annotations(setup: Setup[Any]) -> Sink:
+    from .coco_annotations import CocoAnnotations
+
+    return CocoAnnotations()
+
+
+@hookimpl
+def t2i_sinks() -> list[SinkInfo]:
+    """Return the descriptor of the sink."""
+    return [
+        SinkInfo(
+            name="coco-annotations",
+            summary="What is really drawn in the images, as COCO instances, for models that report it.",
+            about=About(
+                citation="Lin et al.: Microsoft COCO: Common Objects in Context. ECCV 2014. arXiv:1405.0312"
+            ),
+            create=_coco_annotations,
+        )
     ]

@@ -37,7 +37,7 @@ class LabelledPicture:
 
 
 def find_annotations(images: Path) -> Path:
-    """Return where `t2i generate` writes the annotations of a folder of images: RUN/annotations/MODEL.json."""
+    """Return where the sink `coco-annotations` writes those of a folder of images: RUN/annotations/MODEL.json."""
     return images.resolve().parent.parent / "annotations" / f"{images.resolve().name}.json"
 
 

@@ -1,10 +1,10 @@
 """Training of coloured detectors: ``python -m t2i_transformers.train_detector IMAGES... OUT --model MODEL``.
 
-IMAGES are folders of images with COCO annotations and a colour for each object (`colour`), as `t2i generate`
-writes them: RUN/images/MODEL with RUN/annotations/MODEL.json. MODEL is a DETR, RT-DETR or D-FINE, on the hub or in
-a folder; the training replaces its heads by heads for the annotated classes and colours. The same command resumes
-an interrupted training. At the end, OUT/model holds the averaged weights for the judge
-`coloured-detector:OUT/model`.
+IMAGES are folders of images with COCO annotations and a colour for each object (`colour`), as the sink
+`coco-annotations` writes them: RUN/images/MODEL with RUN/annotations/MODEL.json. MODEL is a DETR, RT-DETR or
+D-FINE, on the hub or in a folder; the training replaces its heads by heads for the annotated classes and
+colours. The same command resumes an interrupted training. At the end, OUT/model holds the averaged weights for
+the judge `coloured-detector:OUT/model`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,29 @@
+"""Sinks: where a finished run's results and images go (a tracker, a model card, a file of another format)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..results.run import Run
+
+
+class Sink(Protocol):
+    """Writes a finished run somewhere."""
+
+    def write(self, run: Run, progress: Progress) -> None:
+        """Write a run.
+
+        t2i calls this after run.json is written, also if too many samples failed (`run.failed` says so). Written
+        again, the same run must replace what the first call wrote, not add to it. The run's own files stay as they
+        are; new files in its folder are written with `t2i_core.results.export_file`.
+
+        If an exception is raised, the run keeps its results, and t2i reports the sink as failed.
+
+        Args:
+            run: The results, the manifest, the folder, and methods for its tables, images and truths.
+            progress: Shows stages of long work, and notes on what was written and where.
+        """
+        ...

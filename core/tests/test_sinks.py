@@ -1,0 +1,307 @@
+"""A finished run goes to each sink, and no sink can harm it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from t2i_core.api import (
+    Failure,
+    Generated,
+    GeneratorInfo,
+    ImageRequest,
+    Loading,
+    Options,
+    Progress,
+    SinkInfo,
+    Truth,
+)
+from t2i_core.api.errors import BadFolder, BadModel, BadOption, BrokenPlugin, NoJudge, UnknownName
+from t2i_core.api.progress import Silent
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import Request
+from t2i_core.engine.run import run_plan
+from t2i_core.results.export_file import remove_other_exports, write_export
+from t2i_core.results.run import Run, load_run
+from t2i_core.testing import TEST_MODEL, TEST_PROMPTS, SinkContract, StaticResolver
+
+Write = Callable[[Run, Progress], None]
+
+
+class Level(Options):
+    level: int = 1
+
+
+def sink(write: Write, name: str = "sink", **more: Any) -> SinkInfo:
+    class Sink:
+        def write(self, run: Run, progress: Progress) -> None:
+            write(run, progress)
+
+    return SinkInfo(name=name, summary="S.", create=lambda setup: Sink(), **more)
+
+
+class Heard(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def generate(*sinks: Any, installed: tuple[Any, ...] = (), **more: Any) -> Run:
+    request = Request(
+        **{"models": TEST_MODEL, "prompts": TEST_PROMPTS.name, "seeds": 2, "out": "run", "sinks": sinks} | more
+    )
+    return run_plan(make_plan(request, StaticResolver(TEST_PROMPTS, *installed)), Heard())
+
+
+def raise_it(error: BaseException) -> Write:
+    def write(run: Run, progress: Progress) -> None:
+        raise error
+
+    return write
+
+
+def test_a_sink_gets_the_finished_run() -> None:
+    got: list[Run] = []
+
+    def write(run: Run, progress: Progress) -> None:
+        assert json.loads(Path("run/run.json").read_text())["status"] == "done"
+        assert len(run.samples()) == len(run.images()) == 4
+        got.append(run)
+
+    run = generate(sink(write))
+    assert run.sink_failures == ()
+    assert got[0].manifest == run.manifest
+    assert got[0].folder == run.folder
+
+
+def test_sinks_are_called_in_order_each_once_and_not_for_a_shard() -> None:
+    calls: list[str] = []
+    first = sink(lambda run, progress: calls.append("first"), "first")
+    second = sink(lambda run, progress: calls.append("second"), "second")
+    generate(first, second, shard="1/2")
+    assert calls == []
+    generate(first, second, first)
+    assert calls == ["first", "second"]
+
+
+def test_sinks_do_not_change_the_identity_of_a_run() -> None:
+    def plan(*sinks: SinkInfo) -> Any:
+        request = Request(models=TEST_MODEL, prompts=TEST_PROMPTS.name, sinks=sinks)
+        return make_plan(request, StaticResolver(TEST_PROMPTS))
+
+    bare, written = plan(), plan(sink(raise_it(ValueError())))
+    assert (bare.digest, bare.folder) == (written.digest, written.folder)
+    assert [each.name for each in written.sinks] == ["sink"]
+
+
+@pytest.mark.parametrize(
+    ("error", "exit_code", "says"),
+    [
+        (
+            RuntimeError("no\nserver"),
+            BrokenPlugin.exit_code,
+            "sink 'bad' failed to write the run: RuntimeError: no",
+        ),
+        (SystemExit(0), BrokenPlugin.exit_code, "sink 'bad' failed to write the run: SystemExit"),
+        (BadFolder("out: is full"), BadFolder.exit_code, "sink 'bad': out: is full"),
+    ],
+)
+def test_a_sink_that_fails_harms_neither_the_run_nor_the_next_sink(
+    error: BaseException, exit_code: int, says: str
+) -> None:
+    called: list[Run] = []
+    run = generate(sink(raise_it(error), "bad"), sink(lambda run, progress: called.append(run), "good"))
+    (failure,) = run.sink_failures
+    assert (failure.sink, failure.exit_code) == ("bad", exit_code)
+    assert failure.reason.startswith(says)
+    assert run.failed is None
+    assert load_run("run").status == "done"
+    assert len(called) == 1
+
+
+def test_a_factory_that_fails_is_a_sink_that_fails() -> None:
+    def create(setup: Any) -> Any:
+        raise RuntimeError("no licence")
+
+    run = generate(SinkInfo(name="bad", summary="S.", create=create))
+    (failure,) = run.sink_failures
+    assert "no licence" in failure.reason
+    assert load_run("run").status == "done"
+
+
+def test_an_interrupt_in_a_sink_interrupts_and_the_run_stays_done() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        generate(sink(raise_it(KeyboardInterrupt())))
+    assert load_run("run").status == "done"
+
+
+def test_a_run_with_too_many_failed_samples_is_written_too() -> None:
+    class Broken:
+        def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Any]:
+            return ((request, Failure("blank")) for request in requests)
+
+    got: list[str | None] = []
+    model = GeneratorInfo(name="broken", summary="B.", create=lambda setup: Broken())
+    run = generate(sink(lambda run, progress: got.append(run.failed)), models=model)
+    assert run.failed is not None
+    assert got == [run.failed]
+
+
+def test_what_is_wrong_with_a_sink_is_refused_before_anything_runs() -> None:
+    def check(setup: Any) -> None:
+        raise BadModel("no such project")
+
+    info = sink(raise_it(ValueError()), "good", options=Level)
+    with pytest.raises(UnknownName, match=r"unknown sink 'goood': did you mean 'good'\?"):
+        generate("goood", installed=(info,))
+    with pytest.raises(ValueError, match="level"):
+        generate("good", installed=(info,), options={"good": {"level": "high"}})
+    with pytest.raises(BadModel, match="no such project"):
+        generate(sink(raise_it(ValueError()), loading=Loading(check=check)))
+    with pytest.raises(BadOption, match="--sink must be a name or a list of names"):
+        generate(3)
+    with pytest.raises(UnknownName, match="no part of this run"):  # options of a sink that is not asked for
+        generate(installed=(info,), options={"good": {"level": 2}})
+    with pytest.raises(NoJudge):  # a sink does not make a judge needed
+        generate(info, judges="some")
+    assert not Path("run").exists()
+
+
+def test_a_sinks_options_and_argument_arrive() -> None:
+    got: list[Any] = []
+
+    def create(setup: Any) -> Any:
+        got.append((setup.argument, setup.options.level))
+        return type("Sink", (), {"write": lambda self, run, progress: None})()
+
+    info = SinkInfo(name="good", summary="S.", create=create, options=Level, argument="PROJECT")
+    generate("good:mine", installed=(info,), options={"good": {"level": 2}})
+    assert got == [("mine", 2)]
+
+
+def test_in_python_a_failure_is_a_note_and_a_field() -> None:
+    from t2i_core.testing.sinks import _REWARD, TEST_JUDGE
+
+    heard = Heard()
+    run = evaluate(
+        _REWARD,
+        TEST_MODEL,
+        prompts=TEST_PROMPTS.name,
+        out=Path("run"),
+        sinks=sink(raise_it(OSError("gone"))),
+        progress=heard,
+        resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS),
+    )
+    assert run.results[0].score is not None
+    assert [failure.reason for failure in run.sink_failures] == heard.notes[-1:]
+    assert "OSError: gone" in heard.notes[-1]
+
+
+# what sinks read and write with ---------------------------------------------------------------------------------
+
+
+def test_truths_are_read_by_digest() -> None:
+    class Model:
+        def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Any]:
+            for request in requests:
+                truth = Truth((8, 6), (), request.prompt.scene)
+                pixels = np.full((6, 8, 3), 1 + request.seed, np.uint8)
+                yield request, Generated(pixels, truth=truth if request.seed else None)
+
+    run = generate(models=GeneratorInfo(name="m", summary="M.", create=lambda setup: Model()), seeds=3)
+    table = run.samples()
+    found = list(run.truths(table["digest"]))
+    assert [truth is None for truth in found] == [seed == 0 for seed in table["seed"]]
+    assert {truth.size for truth in found if truth} == {(8, 6)}
+
+
+def test_without_a_cache_no_truth_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = generate()
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "none"))
+    assert list(run.truths(run.samples()["digest"])) == [None] * 4
+    assert not (tmp_path / "none").exists()
+
+
+def test_samples_come_in_blocks_that_make_the_table() -> None:
+    import pandas as pd
+
+    run = generate(seeds=5)
+    blocks = list(run.iterate_samples(rows=3))
+    assert [len(block) for block in blocks] == [3, 3, 3, 1]
+    pd.testing.assert_frame_equal(pd.concat(blocks), run.samples())
+    with Path("run/samples.csv").open("a") as file:
+        file.write("more")
+    with pytest.raises(BadFolder, match="is not as the run wrote it"):
+        next(run.iterate_samples())
+
+
+def test_a_file_of_a_sink_is_whole_or_absent_and_never_the_runs_own() -> None:
+    run = generate()
+    for name in ("run.json", "samples.csv"):
+        with pytest.raises(BadFolder, match="is one of the run's own files"), write_export(run, name):
+            pass
+    with pytest.raises(TypeError), write_export(run, "mine/a.txt") as file:
+        file.writelines(["half", None])  # type: ignore[list-item]
+    assert list(Path("run/mine").iterdir()) == []
+    for name in ("a.txt", "b.txt", "c.md"):
+        with write_export(run, f"mine/{name}") as file:
+            file.write(name)
+    remove_other_exports(run, "mine", {"a.txt"}, ".txt")
+    assert {p.name for p in Path("run/mine").iterdir()} == {"a.txt", "c.md"}
+
+
+# the suite ------------------------------------------------------------------------------------------------------
+
+
+class _Counter:
+    """A sink that adds to its file in place of replacing it."""
+
+    def write(self, run: Run, progress: Progress) -> None:
+        with (run.folder / "count.txt").open("a") as file:
+            file.write("once more\n")
+
+
+class _Vandal:
+    """A sink that writes into the run's own files."""
+
+    def write(self, run: Run, progress: Progress) -> None:
+        (run.folder / "samples.csv").write_text("mine")
+
+
+class _Careless:
+    """A sink that takes every score for a number."""
+
+    def write(self, run: Run, progress: Progress) -> None:
+        for result in run.results:
+            assert result.score is not None
+            f"{result.score:.3f}"
+
+
+@pytest.mark.parametrize(
+    ("made", "check"),
+    [
+        (_Vandal, "test_leaves_the_runs_own_files_as_they_were"),
+        (_Counter, "test_writes_twice_to_the_same_result"),
+        (_Careless, "test_writes_runs_without_scores"),
+    ],
+)
+def test_the_suite_finds_sinks_that_break_the_contract(made: type, check: str, tmp_path: Path) -> None:
+    from t2i_core.engine.component import settle_component
+
+    suite = SinkContract()
+    component = settle_component(SinkInfo(name="bad", summary="S.", create=lambda setup: made()))
+    with pytest.raises(AssertionError):
+        getattr(suite, check)(component, tmp_path)

@@ -1,0 +1,248 @@
+"""What is really drawn in a run's images, as COCO instances, which pycocotools reads: `annotations/MODEL.json`.
+
+COCO keeps images and annotations as two lists in one file. Both wait in files without names until all entries
+exist, so that the masks of only one image are in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from itertools import tee
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple, TextIO
+
+import numpy as np
+from pycocotools import mask as coco_mask
+from t2i_core.api import GeneratorInfo, Instance, ObjectClass, Progress, Truth
+from t2i_core.api.errors import BrokenPlugin
+from t2i_core.api.plugin_guard import describe_component, guard_plugin
+from t2i_core.api.resolver import ResolvedComponent, installed_resolver
+from t2i_core.results.export_file import remove_other_exports, write_export
+from t2i_core.results.run import Run
+
+FOLDER = "annotations"
+
+
+class CocoAnnotations:
+    """The sink: one file for each model that reports what it draws."""
+
+    def write(self, run: Run, progress: Progress) -> None:
+        """Write the annotations of a run.
+
+        Raises:
+            BadFolder: If a truth is damaged, or the folder cannot be written.
+            BrokenPlugin: If a model draws a class that it does not declare.
+            T2IError: If a model that reports what it draws is no longer installed.
+        """
+        total = sum(1 for _ in _list_images(run))
+        with ExitStack() as files:
+            models = {label: _Annotations(label, run, files) for label in run.manifest.models}
+            with progress.task("annotating images", total, "images") as task:
+                images, again = tee(_list_images(run))
+                for image, truth in zip(images, run.truths(each.digest for each in again), strict=True):
+                    if truth is not None:
+                        models[image.model].add(image, truth)
+                    task.advance()
+            for model in models.values():
+                model.write()
+                progress.note(model.note)
+        remove_other_exports(
+            run, FOLDER, {f"{model.place}.json" for model in models.values() if model.place}, ".json"
+        )
+
+
+class _Image(NamedTuple):
+    """An image in the run's folder.
+
+    Attributes:
+        model: Label of its model.
+        number: Its place among all samples of its model, from 1, whether they have an image or not.
+        prompt: Id of its prompt.
+        seed: Its seed.
+        path: Its path within the run's folder.
+        digest: SHA-256 of its file.
+        size: Width and height in pixels.
+    """
+
+    model: str
+    number: int
+    prompt: str
+    seed: int
+    path: PurePosixPath
+    digest: str
+    size: tuple[int, int]
+
+
+def _list_images(run: Run) -> Iterator[_Image]:
+    """Yield the images in a run's folder; images that existed already stay where they are."""
+    numbers: Counter[str] = Counter()
+    columns = ["model", "prompt", "seed", "status", "image", "digest", "width", "height"]
+    for block in run.iterate_samples():
+        for model, prompt, seed, status, image, digest, width, height in block[columns].itertuples(index=False):
+            numbers[model] += 1
+            path = PurePosixPath(image if status == "ok" else "")
+            if path.parts[:1] == ("images",):
+                size = (int(width), int(height))
+                yield _Image(model, numbers[model], prompt, int(seed), path, digest, size)
+
+
+class _Annotations:
+    """The annotations of one model.
+
+    Attributes:
+        place: Name of the model's folder of images; empty until an image is annotated.
+    """
+
+    def __init__(self, label: str, run: Run, files: ExitStack) -> None:
+        self._label = label
+        self._run = run
+        self._files = files
+        self.place = ""
+        self._n_truths = self._n_images = self._n_objects = 0
+
+    def add(self, image: _Image, truth: Truth) -> None:
+        """Add one image with what is really drawn in it."""
+        self._n_truths += 1
+        if self._classes is None:
+            return
+        self.place = image.path.parent.name
+        images, objects = self._spools
+        _append_entry(images, self._n_images, _make_image(image))
+        self._n_images += 1
+        for instance in truth.instances:
+            entry = _make_annotation(
+                self._n_objects + 1, image.number, self._find_category(instance.cls), instance
+            )
+            _append_entry(objects, self._n_objects, entry)
+            self._n_objects += 1
+
+    def write(self) -> None:
+        """Write the file, if any image is annotated."""
+        if not self.place:
+            return
+        component, classes = self._component, self._classes or ()
+        info = {
+            "description": f"What is really drawn in the images of {self._label}",
+            "contributor": component.dist,
+            "version": component.version,
+        }
+        domain = component.info.domain.name
+        categories = [_make_category(n, cls, domain) for n, cls in enumerate(classes, 1)]
+        with write_export(self._run, self._name) as file:
+            file.write(
+                f'{{"info": {json.dumps(info)},\n"licenses": [],\n"categories": {json.dumps(categories)},\n'
+            )
+            for key, spool, end in zip(("images", "annotations"), self._spools, ("],\n", "]"), strict=True):
+                file.write(f'"{key}": [')
+                spool.seek(0)
+                shutil.copyfileobj(spool, file)
+                file.write(end)
+            file.write("}\n")
+
+    @property
+    def note(self) -> str:
+        """What was written, or why nothing was."""
+        if self.place:
+            objects = f"{self._n_objects} objects in {self._n_images} images"
+            return f"annotations of {self._label}: {self._name} ({objects})"
+        if self._n_truths:
+            return (
+                f"{describe_component(self._component)} reports what it drew, but not which classes it can "
+                "draw (GeneratorInfo.labels), so no annotations are written"
+            )
+        return f"{self._label} does not report what it drew, so no annotations are written"
+
+    @property
+    def _name(self) -> str:
+        return f"{FOLDER}/{self.place}.json"
+
+    @cached_property
+    def _component(self) -> ResolvedComponent[GeneratorInfo]:
+        """The model's generator, under the options that it had in the run."""
+        record = self._run.manifest.models[self._label]
+        key = f"generator:{record.name.partition(':')[0]}"
+        found: ResolvedComponent[GeneratorInfo] = installed_resolver().component(
+            "generator", record.name, {key: record.options}
+        )
+        return found
+
+    @cached_property
+    def _classes(self) -> tuple[ObjectClass, ...] | None:
+        """The classes that the model declares."""
+        component = self._component
+        list_labels = component.info.labels
+        with guard_plugin(component, "to say which classes it can draw"):
+            return tuple(list_labels(component.setup().argument, component.options)) if list_labels else None
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {_identify_class(cls): number for number, cls in enumerate(self._classes or (), 1)}
+
+    @cached_property
+    def _spools(self) -> tuple[TextIO, TextIO]:
+        """Two files without names, which disappear with the process."""
+        return self._open_spool(), self._open_spool()
+
+    def _open_spool(self) -> TextIO:
+        return self._files.enter_context(tempfile.TemporaryFile("w+", encoding="ascii", dir=self._run.folder))
+
+    def _find_category(self, cls: ObjectClass) -> int:
+        try:
+            return self._numbers[_identify_class(cls)]
+        except KeyError:
+            known = ", ".join(label.name for label in self._classes or ())
+            raise BrokenPlugin(
+                f"{describe_component(self._component)} drew {cls.name!r}, which is not one of the classes "
+                f"that it declares ({known})"
+            ) from None
+
+
+def _make_image(image: _Image) -> dict[str, Any]:
+    width, height = image.size
+    return {
+        "id": image.number,
+        "file_name": image.path.name,
+        "width": width,
+        "height": height,
+        "prompt": image.prompt,
+        "seed": image.seed,
+    }
+
+
+def _make_annotation(number: int, image: int, category: int, instance: Instance) -> dict[str, Any]:
+    x0, y0, x1, y1 = instance.mask.box
+    rle = coco_mask.encode(np.asfortranarray(instance.mask.unpack(), np.uint8))
+    return {
+        "id": number,
+        "image_id": image,
+        "category_id": category,
+        "bbox": [x0, y0, x1 - x0, y1 - y0],
+        "area": instance.mask.area(),
+        "iscrowd": 0,
+        "segmentation": {"size": [int(side) for side in rle["size"]], "counts": rle["counts"].decode("ascii")},
+        "colour": instance.colour,
+        "attributes": dict(instance.attributes),
+    }
+
+
+def _make_category(number: int, cls: ObjectClass, domain: str) -> dict[str, Any]:
+    return {"id": number, "name": cls.name, "supercategory": domain, "synset": cls.synset}
+
+
+def _identify_class(cls: ObjectClass) -> str:
+    """Return the text that is equal for equal classes of one generator, as in `ObjectClass.same_as`."""
+    return cls.synset or cls.name
+
+
+def _append_entry(spool: TextIO, before: int, entry: Mapping[str, Any]) -> None:
+    """Append an entry to a JSON list, one a line, after `before` other entries.
+
+    JSON is ASCII, because pycocotools opens files in the encoding of the reader's locale.
+    """
+    spool.write((",\n" if before else "\n") + json.dumps(entry, allow_nan=False))
