@@ -646,12 +646,34 @@ def test_a_limit_spreads_over_facets() -> None:
     prompts = [
         Prompt(f"{a}{b}", "", facets={"first": a, "second": b}) for a in range(10) for b in range(10) if a != b
     ]
-    chosen = limit_prompts(prompts, 20)
+    chosen = limit_prompts([prompts], 20)
     assert len(chosen) == 20
-    assert limit_prompts(prompts, 20) == chosen
+    assert limit_prompts([prompts], 20) == chosen
     for facet in ("first", "second"):
         assert set(Counter(p.facets[facet] for p in chosen).values()) == {2}
-    assert limit_prompts(prompts, 1000) == tuple(prompts)
+    assert limit_prompts([prompts], 1000) == tuple(prompts)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "shares"),
+    [
+        ((100,) * 7, 60, (9, 9, 9, 9, 8, 8, 8)),
+        ((2, 50, 50), 20, (2, 9, 9)),
+        ((5, 5), 20, (5, 5)),
+        ((5, 5), 1, (1, 0)),
+    ],
+)
+def test_a_limit_takes_from_every_source(sizes: tuple[int, ...], limit: int, shares: tuple[int, ...]) -> None:
+    """Prompts of one source may have facets that those of another do not have."""
+    sources = [
+        [Prompt(f"{source}-{n}", "", facets={f"facet {source}": n} if source else {}) for n in range(size)]
+        for source, size in enumerate(sizes)
+    ]
+    chosen = limit_prompts(sources, limit)
+    found = Counter(int(prompt.id.partition("-")[0]) for prompt in chosen)
+    assert tuple(found[source] for source in range(len(sizes))) == shares
+    every = [prompt for source in sources for prompt in source]
+    assert sorted(chosen, key=every.index) == list(chosen)
 
 
 def test_the_table_takes_columns_as_they_come() -> None:

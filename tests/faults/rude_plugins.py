@@ -299,7 +299,7 @@ DEEDS: tuple[Deed, ...] = (
             ("exits", lambda rows: sys.exit(0), "SystemExit: 0"),
             ("gives NaN", lambda rows: [Row("seen", nan)], "gave nan for 'seen'"),
             ("gives infinity", lambda rows: [Row("seen", inf)], "gave inf for 'seen'"),
-            ("gives no row", lambda rows: [], "neither rows nor a reason"),
+            ("gives no row", lambda rows: [], "neither rows nor a failure"),
             ("gives a row twice", lambda rows: rows * 2, "no facet tells apart"),
             ("gives an unknown measure", lambda rows: [Row("odd", 1)], "one of its measures"),
             ("gives numbers", lambda rows: [1.0], "float instead of Row"),

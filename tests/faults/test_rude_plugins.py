@@ -227,7 +227,7 @@ def run_t2i(place: Path, *words: str, **env: str) -> subprocess.CompletedProcess
         (
             "bad-metric.deed=no row",
             4,
-            "metric 'bad-metric' (misdeeds 0.7, misdeeds) gave neither rows nor a reason",
+            "metric 'bad-metric' (misdeeds 0.7, misdeeds) gave neither rows nor a failure",
         ),
     ],
 )

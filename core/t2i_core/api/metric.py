@@ -151,6 +151,19 @@ class TableMetric(Metric):
         """Return notes for readers of the scores about all rows together, in columns as those of `aggregate`."""
         return ()
 
+    def ranges(self, table: pd.DataFrame) -> Mapping[str, tuple[float | None, float | None]]:
+        """Return narrower ranges than the measures declare, for scores that these rows limit further.
+
+        Accuracy minus chance, for example, cannot exceed one minus the chance level of these samples.
+
+        Args:
+            table: The rows that `aggregate` computes the scores from.
+
+        Returns:
+            Lower and upper end by score.
+        """
+        return {}
+
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
         """Return the scores whose intervals core cannot form, because they follow from intervals of means.
 

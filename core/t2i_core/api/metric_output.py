@@ -105,8 +105,9 @@ class Measure:
     Attributes:
         name: Its name in rows.
         summary: One line.
-        low: Lower bound of the value: a number, or the name of the metric's option that has it; None if there is
-            none. No value may lie outside the bounds, and no interval exceeds them.
+        low: Lower bound of the value: a number, or the name of the metric's option, or property of its options,
+            that has it; None if the value is unbounded. No value may lie outside the bounds, and no interval
+            exceeds them.
         high: Upper bound, in the same way.
         higher_is_better: True or False; None if neither is better.
         facets: Columns by which its mean is reported: facets of its rows, `prompt`, `seed`, or facets of prompts.

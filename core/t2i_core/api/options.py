@@ -64,14 +64,19 @@ def read_secret(variable: str) -> str | None:
     return secret or None
 
 
+def has_number(options: type[Options], name: str) -> bool:
+    """Return whether options have an option, or a property, of this name."""
+    return name in options.model_fields or isinstance(getattr(options, name, None), property)
+
+
 def resolve_number(number: float | str | None, options: Options) -> float | None:
-    """Return a number of a descriptor: itself, or the value of the option that it names.
+    """Return a number of a descriptor: itself, or the value of the option (or property of the options) it names.
 
     Raises:
         ValueError: If no option has this name.
     """
     if isinstance(number, str):
-        if number not in type(options).model_fields:
+        if not has_number(type(options), number):
             raise ValueError(f"{number!r} is not one of its options")
         number = getattr(options, number)
     return None if number is None else float(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -142,7 +142,10 @@ def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tup
     statistic = make_statistic(job, table)
     scored = statistic(np.ones(len(table)))
     both = combinations([model.label for model in job.models if model.label in scored], 2)
-    return statistic_differences(statistic, both, interval=interval, **find_clusters(job, table))
+    low, high = job.measures[0].low, job.measures[0].high
+    return statistic_differences(
+        statistic, both, interval=interval, low=low, high=high, **find_clusters(job, table)
+    )
 
 
 def _aggregate_one(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
@@ -210,12 +213,23 @@ def _resample_scores(
     names = set(whole(np.ones(len(table)))) - set(but)
     if not names:
         return {}
-    ranges = {m.name: (m.low, m.high) for m in job.measures if m.name in names}
+    ranges = {name: (m.low, m.high) for name, m in _match_measures(job, names).items()}
+    if isinstance(job.instance, TableMetric):
+        with guard_plugin(job.metric, "to say the ranges of its scores"):
+            ranges |= {name: own for name, own in job.instance.ranges(table).items() if name in names}
 
     def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
         return {name: value for name, value in whole(weights).items() if name not in but}
 
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **find_clusters(job, table))
+
+
+def _match_measures(job: Job, names: Iterable[str]) -> dict[str, SettledMeasure]:
+    """Return the measure of each score; under a metric of pairs the headline's scores have the models' labels."""
+    found = {measure.name: measure for measure in job.measures}
+    if job.pairs:
+        found |= {model.label: job.measures[0] for model in job.models}
+    return {name: found[name] for name in names if name in found}
 
 
 def _jackknife_scores(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:

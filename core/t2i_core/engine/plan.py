@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,8 @@ class _Planner:
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
         self.notes: list[str] = []
-        self.lists: dict[Any, tuple[Prompt, ...]] = {}
+        self.lists: dict[Any, tuple[Sequence[Prompt], ...]] = {}  # the prompts of each source
+        self.limited: dict[Any, tuple[Prompt, ...]] = {}
         self.grids: dict[Any, SampleGrid] = {}
         self.codes = CodeKeys()
 
@@ -399,7 +401,7 @@ class _Planner:
             key: Any = ("own", generator.fingerprint)
             if key not in self.lists:
                 own = collect_prompts(generator, own_prompts, generator.setup())
-                self.lists[key] = check_prompts(own, generator.spec)
+                self.lists[key] = (check_prompts(own, generator.spec),)
         else:
             if not names and defaults.prompts:
                 names = (defaults.prompts,)
@@ -409,14 +411,15 @@ class _Planner:
                 )
             key = (names, labels)
             if key not in self.lists:
-                every = [p for n in names for p in self.read(n, labels)]
-                self.lists[key] = check_prompts(every, " + ".join(names), self.dry)
-        prompts = self.lists[key]
-        if ("limited", key) not in self.lists:
-            self.lists["limited", key] = limit_prompts(prompts, self.request.limit)
-        chosen = self.lists["limited", key]
-        if len(chosen) < len(prompts):
-            self.notes.append(f"{len(chosen)} of {len(prompts)} prompts of {' + '.join(names)}, a seeded sample")
+                sources = tuple(self.read(name, labels) for name in names)
+                check_prompts(list(chain.from_iterable(sources)), " + ".join(names), self.dry)
+                self.lists[key] = sources
+        total = sum(map(len, self.lists[key]))
+        if key not in self.limited:
+            self.limited[key] = limit_prompts(self.lists[key], self.request.limit)
+        chosen = self.limited[key]
+        if len(chosen) < total:
+            self.notes.append(f"{len(chosen)} of {total} prompts of {' + '.join(names)}, a seeded sample")
         return " + ".join(names), chosen
 
     def read(self, name: str, labels: Labels | None) -> Sequence[Prompt]:

@@ -159,7 +159,7 @@ def refuse_mixed_kinds(component: Component[MetricInfo], metric: Metric) -> None
 
 
 _OWN_ATTRIBUTES: Mapping[type[Metric], tuple[str, ...]] = {
-    TableMetric: ("aggregates", "prepare", "remarks", "estimates"),
+    TableMetric: ("aggregates", "prepare", "remarks", "ranges", "estimates"),
     PairMetric: ("crossed",),
 }
 """Attributes that only one kind of metric has."""

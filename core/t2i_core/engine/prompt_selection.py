@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +87,25 @@ def find_missing_images(prompts: Iterable[Prompt]) -> Iterator[str]:
     return (path for p in prompts for path in p.images if not Path(path).is_file())
 
 
-def limit_prompts(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
-    """Return at most `limit` prompts in their own order: a seeded sample spread over the levels of their facets.
+def limit_prompts(sources: Sequence[Sequence[Prompt]], limit: int | None) -> tuple[Prompt, ...]:
+    """Return at most `limit` prompts in their own order, a seeded sample of each source.
+
+    Every source gives the same number, except for those that have fewer prompts. A limit below the number of
+    sources leaves out the last ones.
+    """
+    if limit is None:
+        return tuple(chain.from_iterable(sources))
+    turns = sorted((turn, number) for number, source in enumerate(sources) for turn in range(len(source)))
+    shares = Counter(number for _, number in turns[:limit])
+    return tuple(p for number, source in enumerate(sources) for p in _sample_prompts(source, shares[number]))
+
+
+def _sample_prompts(prompts: Sequence[Prompt], limit: int) -> tuple[Prompt, ...]:
+    """Return `limit` prompts in their own order, spread over the levels of their facets.
 
     Prompts are taken one by one in a fixed random order, each time one whose facet levels were taken least.
     """
-    if limit is None or limit >= len(prompts):
+    if limit >= len(prompts):
         return tuple(prompts)
     order = np.random.default_rng(0).permutation(len(prompts))
     codes = _facet_codes([prompts[i] for i in order])

@@ -19,7 +19,14 @@ from ..api.metric_output import SettledMeasure
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import ResolvedComponent
-from ..statistics import PairedDifference, Question, block_jackknife, paired_difference, statistic_differences
+from ..statistics import (
+    PairedDifference,
+    Question,
+    block_jackknife,
+    limit_difference,
+    paired_difference,
+    statistic_differences,
+)
 
 Statistic = Callable[[NDArray[np.float64]], Mapping[str, float]]
 """Scores by name as a function of the rows' weights."""
@@ -92,7 +99,14 @@ def compare_headlines(
     own = select_aggregated(scoring, rows)
     if headline.name in make_statistic(scoring, own)(np.ones(len(own))):
         statistic = _score_each(scoring, own, (a, b), headline.name)
-        found = statistic_differences(statistic, [(a, b)], interval=interval, **find_clusters(scoring, own))[a, b]
+        found = statistic_differences(
+            statistic,
+            [(a, b)],
+            interval=interval,
+            low=headline.low,
+            high=headline.high,
+            **find_clusters(scoring, own),
+        )[a, b]
         return replace(found, n=_count_samples(own))  # a sample has a row of each measure and model
     return _pair_cells(scoring, headline, rows, (a, b), interval)
 
@@ -211,7 +225,8 @@ def _jackknife_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str)
     parts = (parts_a - parts_b).dropna()
     if len(parts) < 2:
         return None
-    e = block_jackknife(full_a - full_b, list(parts))
+    low, high = limit_difference(scoring.measures[0].low, scoring.measures[0].high)
+    e = block_jackknife(full_a - full_b, list(parts), low=low, high=high)
     p = 2 * float(scipy.special.stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
     return PairedDifference(
         e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes

@@ -13,7 +13,7 @@ Every interval names its method and the question that it answers. `docs/coverage
 of all of them.
 """
 
-from .comparison import PairedDifference, holm, paired_difference, statistic_differences
+from .comparison import PairedDifference, holm, limit_difference, paired_difference, statistic_differences
 from .design import ONE_PROMPT, ONE_SEED, Question
 from .estimate import Estimate
 from .means import mean_interval
@@ -33,6 +33,7 @@ __all__ = [
     "cluster_weights",
     "holm",
     "level_spread",
+    "limit_difference",
     "mean_interval",
     "paired_difference",
     "statistic_differences",

@@ -105,9 +105,13 @@ def paired_difference(
     if (low, high) == (None, None) and ((both == 0) | (both == 1)).all():
         low, high = 0.0, 1.0
     check_range(float(both.min()), float(both.max()), (low, high))
-    bounds: Range = (None, None) if low is None or high is None else (low - high, high - low)
-    estimate = estimate_mean(sample, design, form="t", bounds=bounds, level=level)
+    estimate = estimate_mean(sample, design, form="t", bounds=limit_difference(low, high), level=level)
     return _make_comparison(estimate, design, len(sample.value))
+
+
+def limit_difference(low: float | None, high: float | None) -> Range:
+    """Return the range of the difference of two values that lie between `low` and `high`."""
+    return (None, None) if low is None or high is None else (low - high, high - low)
 
 
 def statistic_differences(
@@ -119,16 +123,21 @@ def statistic_differences(
     interval: Question = "new",
     crossed: bool = True,
     strata: ArrayLike | None = None,
+    low: float | None = None,
+    high: float | None = None,
     level: float = 0.95,
     rounds: int = 1000,
     rng_seed: int = 0,
 ) -> dict[tuple[str, str], PairedDifference]:
     """Compare named values of one statistic under the same weights, for example two Elo ratings.
 
-    All pairs share one set of rounds. The other arguments are those of `statistic_intervals`.
+    All pairs share one set of rounds. The intervals are cut at the differences that the range allows. The other
+    arguments are those of `statistic_intervals`.
 
     Args:
         pairs: Pairs (a, b) of names that the statistic returns.
+        low: Lower end of the range of the values, not of their difference.
+        high: Upper end of the same range.
 
     Returns:
         The difference a - b of each pair.
@@ -151,14 +160,14 @@ def statistic_differences(
     unknown = {name for pair in pairs for name in pair} - replicates.full.keys()
     if unknown:
         raise ValueError(f"the statistic returns no {sorted(unknown)}")
-    comparisons = {}
+    comparisons, bounds = {}, limit_difference(low, high)
     for a, b in pairs:
 
         def difference(draws: Draws, a: str = a, b: str = b) -> Floats:
             return draws[a] - draws[b]
 
         value = replicates.full[a] - replicates.full[b]
-        estimate = replicates.estimate(value, difference, form="t", bounds=(None, None), level=level)
+        estimate = replicates.estimate(value, difference, form="t", bounds=bounds, level=level)
         comparisons[a, b] = _make_comparison(estimate, replicates.design, np.size(prompt))
     return comparisons
 

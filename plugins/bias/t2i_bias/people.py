@@ -82,14 +82,16 @@ def _parse_answer(cells: Mapping[str, str], where: str, groups: Mapping[str, Peo
 def majorities(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answer of most people to each question about each prompt or image.
 
+    "Cannot tell" is an answer like any other: four who cannot tell and one "male" are no majority for "male".
+
     Returns:
-        Columns model, prompt, seed, question, majority (empty if there is a tie or nobody could decide),
-        annotators (their number) and unanimous.
+        Columns model, prompt, seed, question, majority (empty for a tie, or if most cannot tell), annotators
+        (their number) and unanimous.
     """
     lines = []
     for key, own in answers.groupby([*UNITS, "question"], sort=False):
-        counts = own.loc[own["answer"] != "", "answer"].value_counts()
-        clear = len(counts) > 0 and (counts == counts.iloc[0]).sum() == 1
+        counts = own["answer"].value_counts()
+        clear = counts.index[0] != "" and (counts == counts.iloc[0]).sum() == 1
         lines.append(
             dict(zip((*UNITS, "question"), key, strict=True))
             | {

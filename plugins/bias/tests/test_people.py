@@ -59,11 +59,14 @@ def test_majorities(tmp_path):
         "m,nurse,,a,gender,female\nm,nurse,,b,gender,woman\nm,nurse,,c,gender,male\n"
         "m,pilot,,a,gender,male\nm,pilot,,b,gender,female\n"
         "m,cook,,a,gender,male\nm,cook,,b,gender,male\n"
-        "m,alien,,a,human,no\nm,alien,,b,human,no\nm,alien,,a,gender,unknown\nm,nurse,,a,human,yes\n"
+        "m,judge,,a,gender,male\n"
+        + "".join(f"m,judge,,{who},gender,unknown\n" for who in "bcde")
+        + "m,alien,,a,human,no\nm,alien,,b,human,no\nm,alien,,a,gender,unknown\nm,nurse,,a,human,yes\n"
     )
     found = majorities(read_answers(written(tmp_path, text), GROUPS)).set_index(["prompt", "question"])
     assert found["majority"].to_dict() == {
         ("nurse", "gender"): "female", ("pilot", "gender"): "", ("cook", "gender"): "male",
+        ("judge", "gender"): "",
         ("alien", "human"): "no", ("alien", "gender"): "", ("nurse", "human"): "yes",
     }  # fmt: skip
     assert found["unanimous"].to_dict()["cook", "gender"]

@@ -439,7 +439,7 @@ def test_no_scenes_to_read_are_one_line(tmp_path):
     with pytest.raises(SystemExit, match="no train shards; draw some"):
         load(tmp_path, "train")
     (tmp_path / "train-0000.npz").touch()
-    with pytest.raises(SystemExit, match=f"{SHARD} scenes are the fewest"):
+    with pytest.raises(SystemExit, match=f"a shard has {SHARD}"):
         load(tmp_path, "train", SHARD - 1)
 
 

@@ -29,7 +29,7 @@ def test_the_distinct_texts(skill, number):
 def test_all_four():
     assert [p.id for p in prompts(*SKILLS)] == [p.id for skill in SKILLS for p in prompts(skill)]
     assert len({p.id for p in prompts(*SKILLS)}) == 1995
-    sample = Counter(p.facets["skill"] for p in limit_prompts(prompts(*SKILLS), 16))
+    sample = Counter(p.facets["skill"] for p in limit_prompts([prompts(*SKILLS)], 16))
     assert sample == dict.fromkeys(SKILLS, 4)
 
 

@@ -62,6 +62,10 @@ class Choices(TableMetric):
         """
         return means.averages(weights)
 
+    def ranges(self, table: pd.DataFrame) -> Mapping[str, tuple[float, float]]:
+        """Return the least and the greatest accuracy minus chance that these tasks allow."""
+        return _TaskMeans.from_table(table).ranges()
+
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield scores by task, ablations, comparisons of models, and agreement with people."""
         from .analyses import analyse
@@ -108,6 +112,13 @@ class _TaskMeans:
             ABOVE_PAPER: float((weight * self.accuracy).sum() - self.paper.sum() / len(total)),
         }
         return {name: found[name] for name in self._names}
+
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Return the ranges of the means: accuracy lies between 0 and 1, and the chance levels are known."""
+        samples = np.bincount(self.tasks, minlength=len(self.paper))
+        chance = np.bincount(self.tasks, self.accuracy - self.above, len(self.paper)) / samples
+        found = {ABOVE: float(chance.mean()), ABOVE_PAPER: float(self.paper.mean())}
+        return {name: (-found[name], 1 - found[name]) for name in self._names}
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

@@ -68,6 +68,10 @@ class HyponymCosineOptions(Options):
     )
 
 
+CLIPSCORE_WEIGHT = 2.5
+"""The weight w of CLIPScore."""
+
+
 class SimilarityOptions(Options):
     """Options of the similarities; the defaults reproduce the published tables."""
 
@@ -85,6 +89,21 @@ class SimilarityOptions(Options):
         description="Whether a synset counts among its own cohyponyms. all: yes. others: one copy of it is left "
         "out. published: as all for Easy Concepts (prompts whose facet subset is easy), otherwise as others.",
     )
+
+    @property
+    def least(self) -> float:
+        """The least similarity on this scale."""
+        return -1.0 if self.scale == "cosine" else 0.0
+
+    @property
+    def greatest(self) -> float:
+        """The greatest similarity on this scale."""
+        return 1.0 if self.scale == "cosine" else CLIPSCORE_WEIGHT
+
+    @property
+    def least_ratio(self) -> float | None:
+        """The least ratio of two similarities, the second above 0; cosines have none."""
+        return None if self.scale == "cosine" else 0.0
 
 
 class SynsetPromptOptions(Options):

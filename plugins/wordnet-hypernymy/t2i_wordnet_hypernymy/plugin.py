@@ -155,12 +155,21 @@ def t2i_metrics() -> list[MetricInfo]:
             "specificity",
             "Specificity",
             "the prompt's word, divided by that to the words for its synset's cohyponyms",
-            Measure("hypernym-over-cohyponyms", "The formula as printed in the paper.", higher_is_better=None),
+            Measure(
+                "hypernym-over-cohyponyms",
+                "The formula as printed in the paper.",
+                low="least_ratio",
+                higher_is_better=None,
+            ),
+            low="least_ratio",
+            high=None,
         ),
     ]
 
 
-def _similarity(name: str, cls: str, to: str, *further: Measure) -> MetricInfo:
+def _similarity(
+    name: str, cls: str, to: str, *further: Measure, low: str = "least", high: str | None = "greatest"
+) -> MetricInfo:
     return MetricInfo(
         name=name,
         summary=f"CLIP similarity of an image to {to}.",
@@ -169,7 +178,7 @@ def _similarity(name: str, cls: str, to: str, *further: Measure) -> MetricInfo:
         create=_metric("similarities", cls),
         code=(*_CODE, "similarities.py"),
         loading=Loading(weights=_find_taxonomy_file),
-        measures=(Measure(name, f"Similarity to {to}, mean over images.", facets=ALL), *further),
+        measures=(Measure(name, f"Similarity to {to}, mean over images.", low, high, facets=ALL), *further),
         defaults=Defaults(prompts="easy-concepts", seeds=1, judges={"embed": "clip-vit-b32"}),
     )
 

@@ -18,12 +18,10 @@ from t2i_core.api.prompt import Prompt
 
 from .leaves import asked_node
 from .metrics import asked_class, taxonomy_of
-from .options import SimilarityOptions
+from .options import CLIPSCORE_WEIGHT, SimilarityOptions
 from .taxonomy import Taxonomy
 
 NEED = "embeddings"
-WEIGHT = 2.5
-"""The weight w of CLIPScore."""
 
 Part = Literal["lemma", "hypernyms", "cohyponyms", "others"]
 
@@ -128,7 +126,7 @@ class _Similarity(Metric):
 
     def _similarities(self, image: NDArray[np.float64], texts: NDArray[np.float64]) -> list[float]:
         cosines = texts @ image / (np.linalg.norm(texts, axis=1) * np.linalg.norm(image))
-        scaled = cosines if self.options.scale == "cosine" else WEIGHT * np.maximum(cosines, 0)
+        scaled = cosines if self.options.scale == "cosine" else CLIPSCORE_WEIGHT * np.maximum(cosines, 0)
         return [float(value) for value in scaled]
 
     def rows(self, means: dict[Part, float]) -> Iterator[Row | Excluded]:
