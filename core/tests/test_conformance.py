@@ -42,6 +42,7 @@ from t2i_core.files.image_file import DamagedImage
 from t2i_core.testing import GeneratorContract, JudgeContract, MetricContract, PromptSourceContract, sample_images
 from t2i_core.testing.answer_comparison import CHANCES, disturb_chance
 from t2i_core.testing.fake_dists import fake_dist
+from t2i_core.testing.other_process import answer_in_another_process
 from t2i_core.testing.ownership import find_other_owners, list_packages
 from t2i_core.testing.parts import CLASSES, TEST_PROMPTS, settle
 
@@ -492,6 +493,44 @@ def test_what_hangs_on_the_hashes_of_a_process_is_found(
     for contract, check, info, fixtures in asked:
         with nullcontext() if holds else pytest.raises(AssertionError, match="PYTHONHASHSEED"):
             hold(contract, check, info, tmp_path, module=module, **fixtures)
+
+
+FAILING = """
+import os, sys
+from t2i_core.api import Prompt, PromptSourceInfo, hookimpl
+
+
+def prompts(setup):
+    assert sys.stdin.read() == ""
+    print("printed")
+    {deed}
+    yield Prompt("a", "a")
+
+
+@hookimpl
+def t2i_prompt_sources():
+    return [PromptSourceInfo(name="failing", summary="S.", prompts=prompts)]
+"""
+
+
+def test_another_process_that_fails_is_told_and_harms_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for deed, told in [
+        ("raise KeyError('no such key')", "KeyError: 'no such key'"),
+        ("os._exit(3)", "the other process failed"),
+        ("pass", None),
+    ]:
+        name = f"failing_{len(deed)}"
+        (tmp_path / f"{name}.py").write_text(FAILING.format(deed=deed))
+        (source,) = importlib.import_module(name).t2i_prompt_sources()
+        component = settle(source, {}, None)
+        if told is None:
+            assert [p.id for p in answer_in_another_process(component, name, None)] == ["a"]
+        else:
+            with pytest.raises(AssertionError, match=told):
+                answer_in_another_process(component, name, None)
 
 
 # options ------------------------------------------------------------------------------------------------------

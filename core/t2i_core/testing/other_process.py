@@ -1,6 +1,7 @@
 """Questions to a component in another process, where `hash` gives other numbers and sets have another order.
 
-This file runs as a script there, so that none of the modules that the tests import helps a component.
+This file runs as a script there, so that none of the modules that the tests import helps a component. Modules that
+one component imports stay imported for the next.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -45,14 +46,19 @@ def answer_in_another_process(
     """
     options = component.options.model_dump()
     question = (module, component.kind, component.name, options, component.argument, asked)
-    return _start_process(hash_seed).ask((dict(os.environ), Path.cwd(), sys.path, question))
+    pickled = pickle.dumps((dict(os.environ), Path.cwd(), question))
+    key = (hash_seed, *sys.path)  # two plugins may have modules of one name
+    process = _PROCESSES.pop(key, None) or _OtherProcess(hash_seed)
+    answer = process.ask(pickled)
+    _PROCESSES[key] = process
+    return answer
 
 
 class _OtherProcess:
     """A process that answers one question after another: what components import, it imports once."""
 
     def __init__(self, hash_seed: str) -> None:
-        self._errors = TemporaryFile("a+b")  # noqa: SIM115 - open as long as the process runs
+        self._errors = TemporaryFile()  # noqa: SIM115 - open as long as the process runs
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"import runpy; runpy.run_path({__file__!r}, run_name='__main__')"],
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
@@ -62,32 +68,39 @@ class _OtherProcess:
         )
         atexit.register(self.stop)
 
-    def ask(self, question: Any) -> Any:
-        """Return the answer. A process that fails is replaced before the next question."""
+    def ask(self, question: bytes) -> Any:
+        """Return the answer to a pickled question.
+
+        Raises:
+            AssertionError: If the process fails; its errors are in the message.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._errors.truncate(0)
+        began = self._errors.seek(0, os.SEEK_END)
         try:
-            pickle.dump(question, self._process.stdin)
+            pickle.dump((sys.path, question), self._process.stdin)
             self._process.stdin.flush()
-            return pickle.load(self._process.stdout)
-        except (EOFError, BrokenPipeError):
-            _start_process.cache_clear()
-            self.stop()
-            self._errors.seek(0)
-            errors = self._errors.read().decode(errors="replace")
-            raise AssertionError(f"the other process failed:\n{errors}") from None
+            return pickle.loads(pickle.load(self._process.stdout))
+        except Exception as error:
+            with suppress(subprocess.TimeoutExpired):  # it ends by itself when it has written its error
+                self._process.communicate(timeout=10)
+            self.stop(close=False)
+            self._errors.seek(began)
+            errors = self._errors.read().decode(errors="replace") or repr(error)
+            self._errors.close()
+            raise AssertionError(f"the other process failed:\n{errors}") from error
 
-    def stop(self) -> None:
-        """End the process."""
+    def stop(self, close: bool = True) -> None:
+        """End the process, and close its files unless the errors are still to be read."""
         atexit.unregister(self.stop)
-        self._process.terminate()
-        self._process.wait()
+        self._process.kill()
+        self._process.communicate()
+        if close:
+            self._errors.close()
 
 
-@cache
-def _start_process(hash_seed: str) -> _OtherProcess:
-    return _OtherProcess(hash_seed)
+_PROCESSES: dict[tuple[str, ...], _OtherProcess] = {}
+"""The process for each hash seed and module path; a failed one is dropped."""
 
 
 def _give_prompts(asked: Component[Any], labels: Labels | None) -> list[Prompt]:
@@ -119,19 +132,22 @@ _WORK: Mapping[str, Callable[[Component[Any], Any], Any]] = {
 
 
 def _serve() -> None:
-    """Answer the questions on the standard input; the components' own output goes to the standard error."""
-    with os.fdopen(os.dup(1), "wb") as out:
+    """Answer the questions on the standard input. Components find it empty, and their output is set aside."""
+    with os.fdopen(os.dup(0), "rb") as questions, os.fdopen(os.dup(1), "wb") as answers:
+        with Path(os.devnull).open("rb") as nothing:
+            os.dup2(nothing.fileno(), 0)
         os.dup2(2, 1)
         while True:
             try:
-                environment, folder, sys.path[:], question = pickle.load(sys.stdin.buffer)
+                sys.path[:], pickled = pickle.load(questions)
             except EOFError:
                 return
+            environment, folder, question = pickle.loads(pickled)
             os.environ.clear()
             os.environ.update(environment)
             os.chdir(folder)
-            pickle.dump(_answer(*question), out)
-            out.flush()
+            pickle.dump(pickle.dumps(_answer(*question)), answers)
+            answers.flush()
 
 
 def _answer(
