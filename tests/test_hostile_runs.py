@@ -33,6 +33,8 @@ from t2i_registry import Registry
 from t2i_report.command import compare_app, report_app
 from typer.testing import CliRunner
 
+pytestmark = pytest.mark.long  # most tests start several commands
+
 EVAL = (
     *("eval", "--metric", "tiam", "--model", "simulator", "--prompts", "tiam-5-1", "--judge", "oracle"),
     *("--limit", "2", "--seeds", "2", "--out"),
@@ -453,7 +455,6 @@ def test_any_change_of_a_manifest_is_a_users_error_at_most(sides: Path, data: st
 
 @tried(5)
 @given(data=st.data())
-@pytest.mark.long
 def test_any_change_of_a_table_is_a_users_error_at_most(sides: Path, data: st.DataObject) -> None:
     tamper_with_table(sides, data)
 

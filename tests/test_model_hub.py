@@ -19,6 +19,8 @@ import random_weights
 from model_hub import Hub, State, commit_id, folder_files
 from t2i_diffusers.presets import KNOWN
 
+pytestmark = pytest.mark.long  # each test starts the command and a hub
+
 SD2 = next(known for known in KNOWN if known.name == "sd2")
 COMMIT = commit_id("random weights")
 SMALL = ("-o", "sd2.steps=2", "-o", "sd2.height=64", "-o", "sd2.width=64", "-o", f"sd2.revision={COMMIT}")
@@ -165,7 +167,6 @@ def served(state: State, name: str) -> bytes:
     return state.repositories[SD2.repository].commits[COMMIT][name]
 
 
-@pytest.mark.long
 def test_the_headline_command_evaluates_sd2_from_its_mirror(hub: Hub, tmp_path: Path) -> None:
     """In a process of its own."""
     before = len(hub.state.log)
@@ -189,7 +190,6 @@ def test_the_headline_command_evaluates_sd2_from_its_mirror(hub: Hub, tmp_path: 
     assert digests == {name: sha256(served(hub.state, name)) for name in digests}
 
 
-@pytest.mark.long
 def test_a_broken_download_continues_where_it_broke(hub: Hub, session: Session, home: Path) -> None:
     """The hub's client counts blocks of 10 MiB; the judge's file is continued to the byte."""
     block = 10 * 2**20
@@ -210,7 +210,6 @@ def test_a_broken_download_continues_where_it_broke(hub: Hub, session: Session, 
     assert place.read_bytes() == judge
 
 
-@pytest.mark.long
 def test_what_was_prefetched_is_used_without_the_hub(weights: Path, tmp_path: Path) -> None:
     with stocked_hub(weights) as hub:
         session = Session(environment(hub, tmp_path), tmp_path)
@@ -230,7 +229,6 @@ def test_what_was_prefetched_is_used_without_the_hub(weights: Path, tmp_path: Pa
     assert json.loads(done.out)["results"][0]["n_ok"] == 4
 
 
-@pytest.mark.long
 def test_without_ultralytics_the_error_names_both_ways(session: Session, tmp_path: Path) -> None:
     absent = ("t2i-ultralytics", "ultralytics")
     done = session.run(*HEADLINE, absent=absent)
@@ -245,7 +243,6 @@ def test_without_ultralytics_the_error_names_both_ways(session: Session, tmp_pat
     assert (result["n_ok"], result["judge"]["name"]) == (4, "mask2former-swin-small")
 
 
-@pytest.mark.long
 def test_without_the_library_of_ultralytics_the_error_names_both_ways(hub: Hub, home: Path) -> None:
     """Its plugin is installed, and the library is not."""
     session = Session(environment(hub, home), home, "import sys; sys.modules['ultralytics'] = None")
@@ -257,7 +254,6 @@ def test_without_the_library_of_ultralytics_the_error_names_both_ways(hub: Hub, 
     assert "--judge mask2former-swin-small" in line
 
 
-@pytest.mark.long
 def test_refused_repositories_are_one_line_each(hub: Hub, session: Session, weights: Path) -> None:
     files, state, page = folder_files(weights / "sd2"), hub.state, hub.endpoint
     state.publish("org/open", files)

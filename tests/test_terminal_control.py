@@ -15,6 +15,8 @@ import pytest
 import t2i_cli
 from t2i_core.testing.fake_dists import fake_dist
 
+pytestmark = pytest.mark.long  # each test starts commands in a terminal
+
 NASTY = "\x1b]0;pwned\x07\x1b[2J\u202e\x9b1mx"
 FORBIDDEN = ("\x1b]", "\x07", "\x1b[2J", "\u202e", "\x9b", "\x1bc")
 

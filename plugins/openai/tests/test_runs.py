@@ -20,6 +20,8 @@ from t2i_core import ModelRequest, evaluate
 from t2i_core.api import Derive, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row
 from t2i_core.api.errors import BadModel, BadOption
 
+pytestmark = pytest.mark.long  # each test starts the command and a server
+
 TEXTS = ["a cat", "a dog", "a horse", "a boat"]
 
 

@@ -19,6 +19,8 @@ from t2i_arena_elo.page.standing import Rules
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
 from typer.testing import CliRunner
 
+pytestmark = pytest.mark.long  # each test starts the server
+
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "voters.py"
 
 

@@ -19,6 +19,8 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from t2i_arena_elo.page.connections import Limits, limits_of_process
 
+pytestmark = pytest.mark.long  # servers with a thousand connections
+
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "voters.py"
 
 HALF_A_REQUEST = b"GET / HTTP/1.1\r\nHost: 127"
