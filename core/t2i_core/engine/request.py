@@ -144,7 +144,10 @@ class Request:
     ] = None
     limit: Annotated[
         int | None,
-        Field(ge=1, description="At most N prompts: a seeded sample spread over their facets."),
+        Field(
+            ge=1,
+            description="At most N prompts, as many of each source: a seeded sample spread over their facets.",
+        ),
         CommandOption("N", commands=RUNNING),
     ] = None
     options: Annotated[
