@@ -37,6 +37,7 @@ def test_scoring_stored_observations_again_takes_seconds_and_opens_no_image(samp
 
 @pytest.mark.parametrize(("more", "mb"), [(20_000, 25), pytest.param(200_000, 100, marks=pytest.mark.slow)])
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_memory_does_not_grow_with_the_work(more: int, mb: float) -> None:
     """Beyond the memory of the database (16 MB), which some thousands fill, and some bytes for each sample."""
     few, many = measured("null_run.py", 2_000), measured("null_run.py", more)
