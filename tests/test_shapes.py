@@ -97,7 +97,7 @@ def test_samples_are_averaged_and_models_compared_paired(tmp_path: Path) -> None
     assert comparison.diff == pytest.approx(dark.score - light.score)
     assert comparison.n == 16
     assert comparison.ci[0] < comparison.diff < comparison.ci[1] < 0
-    assert comparison.p < 0.05
+    assert comparison.p_adjusted < 0.05
     assert len(run.samples()) == 32
     assert (run.folder / run.samples()["image"][0]).is_file()
 
@@ -157,7 +157,7 @@ def test_a_models_set_is_measured_whole_and_jackknifed(tmp_path: Path) -> None:
     assert near.n_ok == 200
     assert "jackknife (20 blocks)" in near.interval
     assert near.score < far.score
-    assert run.comparisons[0].p < 1e-6
+    assert run.comparisons[0].p_adjusted < 1e-6
     table = run.measurements()
     assert (table.groupby("model").size() == 21).all()
 
@@ -217,7 +217,7 @@ def test_pairs_of_models_are_rated_together(tmp_path: Path) -> None:
     assert good.score > 0
     (comparison,) = run.comparisons
     assert comparison.diff == pytest.approx(good.score - bad.score)
-    assert comparison.p < 0.05
+    assert comparison.p_adjusted < 0.05
 
 
 # the model's own likelihood -----------------------------------------------------------------------------------

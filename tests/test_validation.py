@@ -127,7 +127,7 @@ def test_a_paired_comparison_sees_what_was_put_in(tmp_path: Path) -> None:
     run = evaluate("tiam", models, prompts="tiam-5-2", seeds=6, judge="oracle", out=tmp_path / "run")
     (comparison,) = run.comparisons
     assert comparison.ci[0] <= 0.2 <= comparison.ci[1]
-    assert comparison.p < 0.01
+    assert comparison.p_adjusted < 0.01
     assert comparison.n == 120
 
 

@@ -82,10 +82,12 @@ def test_several_models_are_compared(toy, t2i):
     )
     table = t2i("eval", "--recipe", "two.yaml").stdout
     assert re.search(r"brightness +grey +dark +0\.\d{3} +\[", table)
+    assert "p (Holm)" in table
     data = json.loads(t2i("eval", "--recipe", "two.yaml", "--json").stdout)
     assert [(r["as"], r["settings"]) for r in data["results"]] == [("grey", {}), ("dark", {"level": 20})]
     (comparison,) = data["comparisons"]
     assert (comparison["a"], comparison["b"]) == ("grey", "dark")
+    assert {key for key in comparison if key.startswith("p")} == {"p_adjusted", "p_unadjusted"}
     assert comparison["diff"] == pytest.approx(108 / 255, abs=1e-3)
 
 

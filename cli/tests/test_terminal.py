@@ -65,7 +65,15 @@ def test_prompts_without_a_value_are_told(named: Named) -> None:
 def test_results_show_names_to_the_letter(named: Named) -> None:
     file = io.StringIO()
     comparison = Comparison(
-        metric="m", a=NASTY, b=NASTY, diff=0.0, ci=[None, None], p=None, p_unadjusted=None, n=1, interval=""
+        metric="m",
+        a=NASTY,
+        b=NASTY,
+        diff=0.0,
+        ci=[None, None],
+        p_adjusted=None,
+        p_unadjusted=None,
+        n=1,
+        interval="",
     )
     print_results(Console(file=file, width=2000), [named(NASTY)], [comparison])
     # as model, prompts and judge; three times as model and once as name and level of scores and facets; in the

@@ -17,6 +17,7 @@ from t2i_core.api.errors import BadFolder, BadModel
 from t2i_core.api.progress import Silent
 from t2i_core.engine.answer_stream import PATIENCE
 from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.engine.sample_list import name_model_folders
 from t2i_core.results.run import Run, UnreadableRun, list_runs, load_run
 from t2i_core.storage.manifest_file import LOCK
@@ -91,6 +92,21 @@ def test_a_damaged_manifest_is_never_read_and_is_written_anew_by_the_same_comman
     assert notes.notes == [f"{folder}: run.json was damaged and is written again"]
     assert load_run(folder).results == first.results
     assert contents(folder) == before
+
+
+def test_a_run_of_an_earlier_version_calls_its_adjusted_p_values_p(folder: Path) -> None:
+    models = [ModelRequest(TEST_MODEL, label=label) for label in ("one", "two", "three")]
+    first = evaluate(
+        METRIC, models, prompts="test-prompts", seeds=2, out=folder,
+        resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS),
+    )  # fmt: skip
+    file = folder / "run.json"
+    text = file.read_text()
+    assert text.count('"p_adjusted":') == 3
+    file.write_text(text.replace('"p_adjusted":', '"p":'))
+    stored = load_run(folder)
+    assert stored.comparisons == first.comparisons
+    assert "p" not in stored.to_json()["comparisons"][0]
 
 
 def test_a_folder_without_its_manifest_is_still_this_runs_and_no_others(folder: Path) -> None:

@@ -15,7 +15,7 @@ REQUIRED = {
         *("metric", "model", "as", "settings", "judge", "prompts", "score", "ci", "interval"),
         *("n_prompts", "n_ok", "n_failed", "n_missing", "scores", "facets"),
     },
-    "comparisons": {"metric", "a", "b", "diff", "ci", "p", "n"},
+    "comparisons": {"metric", "a", "b", "diff", "ci", "p_adjusted", "p_unadjusted", "n"},
 }
 """Fields that stay (docs: `eval --json`); any other is compared where both sides have it."""
 WORDS = {"why", "notes"}

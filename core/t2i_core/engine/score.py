@@ -250,7 +250,7 @@ def _compare_models(
             b=b,
             diff=_make_number(compared.diff),
             ci=_make_interval(compared),
-            p=_make_number(p),
+            p_adjusted=_make_number(p),
             p_unadjusted=_make_number(compared.p),
             n=compared.n,
             interval=f"{compared.method}; {compared.question}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from .typed import Count, Interval, Number, Typed
 
@@ -90,7 +90,10 @@ class Comparison(Typed):
     b: str = Field(description="label of the second model")
     diff: Number | None = Field(description="score of a minus score of b")
     ci: Interval = Field(description="its 95 % confidence interval `[lo, hi]`")
-    p: Number | None = Field(description="two-sided p-value, adjusted for the number of comparisons (Holm)")
+    p_adjusted: Number | None = Field(
+        validation_alias=AliasChoices("p_adjusted", "p"),  # run.json of earlier versions says `p`
+        description="two-sided p-value, adjusted for the number of comparisons (Holm)",
+    )
     p_unadjusted: Number | None = Field(description="two-sided p-value, not adjusted")
     n: Count = Field(
         description="number of shared samples; of prompts, if a prompt's images are measured together"

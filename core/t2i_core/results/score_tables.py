@@ -108,7 +108,7 @@ def _select_levels(levels: Mapping[str, Score]) -> Iterator[tuple[str, Score]]:
 
 
 def _make_comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    table = make_table("metric", "a", "b", "a - b", "95 % interval", "p", "n", title="paired comparisons")
+    table = make_table("metric", "a", "b", "a - b", "95 % interval", "p (Holm)", "n", title="paired comparisons")
     for each in comparisons:
         table.add_row(
             *_make_cells(
@@ -117,7 +117,7 @@ def _make_comparison_table(comparisons: Sequence[Comparison]) -> Table:
                 each.b,
                 format_number(each.diff),
                 format_interval(each.ci),
-                format_p_value(each.p),
+                format_p_value(each.p_adjusted),
                 each.n,
             )
         )

@@ -30,7 +30,7 @@ def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
             yield Analysis(f"rewards by {facet}", f"Rewards by model, separately for each {facet}.", table)
     if len(values) > 1:
         summary = (
-            "Wilcoxon signed-rank test between each two models, paired by prompt; p adjusted by Holm's method."
+            "Wilcoxon signed-rank test between each two models, paired by prompt; p_adjusted by Holm's method."
         )
         yield Analysis("wilcoxon", summary, paired(rows))
         summary = (
@@ -50,8 +50,8 @@ def paired(rows: pd.DataFrame) -> pd.DataFrame:
         rows: Rows of the measure `reward`.
 
     Returns:
-        A row for each two models with the two-sided p-value, adjusted by Holm's method; NaN if the models are
-        equal on every prompt.
+        A row for each two models with the two-sided p-value, `p_unadjusted`, and `p_adjusted` by Holm's method;
+        both are NaN if the models are equal on every prompt.
     """
     wide = rows.astype({"cluster": str, "model": str}).pivot_table(
         index="cluster", columns="model", values="value", aggfunc="mean", sort=False
@@ -63,7 +63,7 @@ def paired(rows: pd.DataFrame) -> pd.DataFrame:
         line = {"a": a, "b": b, "prompts": len(gap), "mean_difference": gap.mean() if len(gap) else np.nan}
         lines.append({**line, "median_difference": np.median(gap) if len(gap) else np.nan, "p_unadjusted": p})
     table = pd.DataFrame(lines)
-    return table.assign(p=holm(table["p_unadjusted"].to_numpy(np.float64)))
+    return table.assign(p_adjusted=holm(table["p_unadjusted"].to_numpy(np.float64)))
 
 
 def unpaired(values: dict[str, np.ndarray]) -> pd.DataFrame:

@@ -207,7 +207,7 @@ def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
     table = found["wilcoxon"].table.set_index(["a", "b"])
     plain = [wilcoxon(wide[a] - wide[b], zero_method="pratt").pvalue for a, b in table.index]
     assert table["p_unadjusted"].tolist() == pytest.approx(plain)
-    assert table["p"].tolist() == pytest.approx(holm(plain).tolist())
+    assert table["p_adjusted"].tolist() == pytest.approx(holm(plain).tolist())
     assert table.loc[("a", "b"), "mean_difference"] == pytest.approx((wide["a"] - wide["b"]).mean())
     matrix = found["mann-whitney"].table.set_index("model")
     a, b = (rewards.loc[rewards["model"] == m, "value"] for m in "ab")
@@ -218,4 +218,4 @@ def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
 def test_models_that_are_alike_have_no_p(rewards, tmp_path):
     same = pd.concat([rewards[rewards["model"] == "a"], rewards[rewards["model"] == "a"].assign(model="b")])
     found = {a.name: a for a in reward_analyses(Study(same, SAMPLES, tmp_path), RewardMetricOptions())}
-    assert found["wilcoxon"].table[["p", "p_unadjusted"]].isna().all(axis=None)
+    assert found["wilcoxon"].table[["p_adjusted", "p_unadjusted"]].isna().all(axis=None)

@@ -44,14 +44,14 @@ class ModelComparison:
     left_out: Sequence[tuple[str, str]]
 
     def differences(self) -> pd.DataFrame:
-        """Return one row per metric: metric, measure, a, b, diff, low, high, p, n, interval."""
+        """Return one row per metric: metric, measure, a, b, diff, low, high, p_unadjusted, n, interval."""
         rows = []
         for pair in self.pairs:
             found = pair.found
             assert found is not None
             numbers = found.diff, found.lo, found.hi, found.p, found.n
             rows.append((pair.metric, pair.measure.name, self.a.name, self.b.name, *numbers, _interval(pair)))
-        columns = ["metric", "measure", "a", "b", "diff", "low", "high", "p", "n", "interval"]
+        columns = ["metric", "measure", "a", "b", "diff", "low", "high", "p_unadjusted", "n", "interval"]
         return pd.DataFrame(rows, columns=columns)
 
     def prompts(self) -> pd.DataFrame:
@@ -164,7 +164,7 @@ def _shared(found: ModelComparison) -> set[tuple[str, str, int]]:
 def as_text(found: ModelComparison, most: int) -> str:
     """Return a comparison as text: the differences, and the `most` prompts with the lowest and highest ones."""
     lines = [f"a: {found.a.name}", f"b: {found.b.name}", ""]
-    rows = [("metric", "a - b", "95 % interval", "p", "n")]
+    rows = [("metric", "a - b", "95 % interval", "p (unadjusted)", "n")]
     for pair in found.pairs:
         assert pair.found is not None
         c = pair.found

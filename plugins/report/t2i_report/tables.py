@@ -75,17 +75,20 @@ def _rename_models(table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
 def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a table with one row per paired comparison.
 
-    Its columns are run, metric, a, b, diff, low, high, p (adjusted by Holm's method), n and interval.
+    Its columns are run, metric, a, b, diff, low, high, p_adjusted (by Holm's method), p_unadjusted, n and
+    interval.
     """
     rows = [
         {
             "run": name, "metric": c.metric, "a": models[c.a], "b": models[c.b], "diff": c.diff,
-            "low": c.ci[0], "high": c.ci[1], "p": c.p, "n": c.n, "interval": c.interval,
+            "low": c.ci[0], "high": c.ci[1], "p_adjusted": c.p_adjusted, "p_unadjusted": c.p_unadjusted,
+            "n": c.n, "interval": c.interval,
         }
         for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
         for c in run.comparisons
     ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["run", "metric", "a", "b", "diff", "low", "high", "p", "n", "interval"])
+    columns = ["run", "metric", "a", "b", "diff", "low", "high", "p_adjusted", "p_unadjusted", "n", "interval"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:

@@ -32,7 +32,7 @@ def test_two_models_of_one_run_differ_as_the_run_says(compared: Any, shared_run:
         row = table.loc[said.metric]
         assert (row["a"], row["b"], row["n"]) == ("dark", "light", said.n)
         assert [row["diff"], row["low"], row["high"]] == pytest.approx([said.diff, *said.ci])
-        assert row["p"] == pytest.approx(said.p_unadjusted)
+        assert row["p_unadjusted"] == pytest.approx(said.p_unadjusted)
         assert row["interval"] == said.interval
 
 
@@ -42,7 +42,9 @@ def test_models_of_two_runs_differ_as_in_one(compared: Any, make_run: MakeRun) -
     light = make_run("two", models={"light": {"level": 110}}, seeds=5)  # a seed more, which is not shared
     (said,) = both.comparisons
     (row,) = compared(dark, light).differences().itertuples()
-    assert (row.diff, row.low, row.high, row.p) == pytest.approx((said.diff, *said.ci, said.p))
+    assert (row.diff, row.low, row.high, row.p_unadjusted) == pytest.approx(
+        (said.diff, *said.ci, said.p_unadjusted)
+    )
     assert row.n == said.n == 16
 
 
@@ -123,6 +125,7 @@ def test_what_a_terminal_is_told(compared: Any, shared_run: Run) -> None:
     text = as_text(compared(shared_run, shared_run, "dark", "light"), most=1)
     said = shared_run.comparisons[0]
     low, high = said.ci
+    assert "  p (unadjusted)  n\n" in text
     assert re.search(rf"bright +{said.diff:.3f} +\[{low:.3f}, {high:.3f}\] +{said.p_unadjusted:.3f} +15\n", text)
     assert "bright: the 1 lowest and 1 highest of 4 prompts" in text
     assert "interval of bright: paired, " in text
@@ -132,6 +135,7 @@ def test_the_page_has_both_pictures_of_each_pair(compared: Any, shared_run: Run,
     target = tmp_path / "c.html"
     write_comparison(compared(shared_run, shared_run, "light", "dark"), target, 160, pytest.fail)
     text = target.read_text()
+    assert '<th scope="col">p (unadjusted)</th>' in text
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
     lines = [
         line

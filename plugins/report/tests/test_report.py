@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image as PILImage
 from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.results.number_format import format_p_value
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import report_app
@@ -53,6 +54,8 @@ def test_scores_intervals_and_comparisons_are_the_runs(shown: Any, shared_run: R
         assert f'{row}<td class="n">[{low:.3f}, {high:.3f}]</td>' in text
     (comparison, _) = shared_run.comparisons
     assert f'<td class="n">{comparison.diff:.3f}</td>' in text
+    assert '<th scope="col">p (Holm)</th>' in text
+    assert f'<td class="n">{format_p_value(comparison.p_adjusted)}</td>' in text
     assert "lower is better" in text  # of the second metric
 
 

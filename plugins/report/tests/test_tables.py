@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -51,7 +52,12 @@ def test_rows_and_comparisons_are_the_runs(shared_run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(shared_run, "--format", "csv", "--table", "rows"))))
     assert [float(row["value"]) for row in rows] == shared_run.measurements()["value"].tolist()
     (first, _) = json.loads(exported(shared_run, "--format", "json", "--table", "comparisons"))
-    assert first["diff"] == pytest.approx(shared_run.comparisons[0].diff)
+    said = shared_run.comparisons[0]
+    assert first["diff"] == pytest.approx(said.diff)
+    assert (first["p_adjusted"], first["p_unadjusted"]) == pytest.approx((said.p_adjusted, said.p_unadjusted))
+    for how in ("csv", "markdown", "latex"):
+        head = exported(shared_run, "--format", how, "--table", "comparisons").replace("\\", "")
+        assert re.search(r"high[,|& ]+p_adjusted[,|& ]+p_unadjusted[,|& ]+n\b", head)
     assert measurements([shared_run])["run"].unique().tolist() == ["run"]
     assert len(comparisons([shared_run, shared_run])) == 4
 

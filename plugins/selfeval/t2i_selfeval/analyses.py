@@ -154,7 +154,8 @@ def only_one_right(right: pd.DataFrame, interval: Question) -> Analysis:
             first, second = part["a"] == 1, part["b"] == 1
             counted = [(first & second).sum(), (first & ~second).sum(), (second & ~first).sum()]
             lines.append((a, b, task, *counted, (~first & ~second).sum(), e.diff, e.lo, e.hi, e.p))
-    names = ["model_a", "model_b", "task", "both", "only_a", "only_b", "neither", "difference", "low", "high", "p"]
+    names = ["model_a", "model_b", "task", "both", "only_a", "only_b", "neither"]
+    names += ["difference", "low", "high", "p_unadjusted"]
     summary = (
         "Numbers of samples that both, one or none of two models gets right (ties count as wrong), and the "
         "difference of the accuracies."

@@ -172,7 +172,7 @@ def test_seeds_of_models_that_share_them_correlate(runs):
     found = runs.analyses(runs.study(rows))
     table = found["seeds between models"].table.set_index(["a", "b"])
     assert table.loc[("a", "b"), "r"] > 0.6
-    assert table.loc[("a", "b"), "p"] < 0.01
+    assert table.loc[("a", "b"), "p_adjusted"] < 0.01
     assert table.loc[("a", "c"), "p_unadjusted"] > 0.05
     standard = found["standardised seeds"].table.set_index("seed")
     np.testing.assert_allclose(standard.mean(), 0, atol=1e-12)

@@ -110,7 +110,7 @@ def _compare_with_all(mined: SeedChoice, clusters: pd.Series) -> dict[str, Any]:
         "difference": found.diff,
         "low": found.lo,
         "high": found.hi,
-        "p": found.p,
+        "p_unadjusted": found.p,
         "prompts_chosen_by": len(own),
         "prompts_held_out": len(both),
     }
