@@ -21,6 +21,7 @@ from pydantic import Field
 from t2i_core.api import (
     Analysis,
     Derive,
+    ExistingImagesInfo,
     Generated,
     GeneratorInfo,
     JudgeInfo,
@@ -434,6 +435,18 @@ def test_chance_is_found_where_little_is_drawn(drawn: Any, tmp_path: Path) -> No
     prompts = list(info.prompts(settle(info, {}, None).setup()))
     with pytest.raises(AssertionError, match="asked again, the prompts differ"):
         hold(PromptSourceContract, "is_the_same_each_time", info, tmp_path, prompts=prompts)
+
+
+@pytest.mark.parametrize(
+    ("why", "holds"),
+    [(None, True), ("2 of 3 images name no seed", True), (" ", False), ("a\nb", False), (7, False)],
+)
+def test_a_reason_for_unshared_seeds_that_is_no_line_is_found(why: Any, holds: bool, tmp_path: Path) -> None:
+    info = ExistingImagesInfo(
+        name="pics", summary="S.", create=lambda setup: Good(), unshared_seeds=lambda setup: why
+    )
+    with nullcontext() if holds else pytest.raises(AssertionError):
+        hold(GeneratorContract, "unshared_seeds_have_a_reason", info, tmp_path)
 
 
 # processes ----------------------------------------------------------------------------------------------------

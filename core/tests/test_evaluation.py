@@ -639,6 +639,69 @@ def test_noise_per_prompt_is_another_image() -> None:
     assert ["seeds" in method for method in methods] == [True, False]
 
 
+def existing(folder: Path, name: str, why: Any) -> GeneratorInfo:
+    """A model of existing images that says why prompts do not share its seeds."""
+
+    def look_up(request: Any) -> Generated:
+        file = folder / f"{name}-{request.prompt.id}-{request.seed}.png"
+        rng = np.random.default_rng(list(file.name.encode()))
+        PILImage.fromarray(rng.integers(1, 256, (4, 4, 3), dtype=np.uint8)).save(file)
+        return Generated(file)
+
+    return model(name, look_up, ExistingImagesInfo, unshared_seeds=lambda setup: why)
+
+
+def test_models_are_crossed_by_seed_only_if_both_share_their_seeds(tmp_path: Path) -> None:
+    named, unnamed = existing(tmp_path, "named", None), existing(tmp_path, "unnamed", "2 of 9 images name no seed")
+    asked = [named, unnamed, TEST_MODEL]
+    run = evaluate(BRIGHTNESS, asked, seeds=3, out="run", resolver=RESOLVER)
+    plain = evaluate(BRIGHTNESS, asked, seeds=3, out="plain", resolver=RESOLVER, noise="per-prompt")
+    assert [("x seeds" in r.interval) for r in run.results] == [True, False, True]
+    assert {(c.a, c.b): "x seeds" in c.interval for c in run.comparisons} == {
+        ("named", "unnamed"): False,
+        ("named", "test-noise"): True,
+        ("unnamed", "test-noise"): False,
+    }
+    assert (run.results[1].ci, run.results[1].interval) == (plain.results[1].ci, plain.results[1].interval)
+    assert run.comparisons[0] == replace_p(plain.comparisons[0], run.comparisons[0].p)
+    note = "unnamed: 2 of 9 images name no seed, so seeds are not crossed with prompts"
+    assert [note in r.notes for r in run.results] == [False, True, False]
+    assert not any(note in r.notes for r in plain.results)  # there, --noise is the reason
+    recorded = {label: each.unshared_seeds for label, each in run.manifest.models.items()}
+    assert recorded == {"named": None, "unnamed": "2 of 9 images name no seed", "test-noise": None}
+    assert "unshared_seeds" not in run.manifest.to_json()["models"]["named"]
+
+
+def replace_p(comparison: Any, p: float) -> Any:
+    """The same comparison with another adjusted p, which depends on the run's other comparisons."""
+    return comparison.model_copy(update={"p": p})
+
+
+def test_a_metric_of_pairs_is_crossed_by_seed_only_if_all_models_share_their_seeds(tmp_path: Path) -> None:
+    class Wins(TableMetric, PairMetric):
+        needs = (
+            Need("battle", "prefer", queries=lambda s: [Query((s[0].image, s[1].image), (s[0].prompt.text,))]),
+        )
+
+        def measure(self, unit: Any) -> Any:
+            yield Row("win", float(unit.one().one("battle").verdict == "first"))
+
+        def aggregate(self, table: Any, weights: Any) -> Any:
+            share = float(weights @ table["value"] / weights.sum())
+            return {"named": share, "other": 1 - share}
+
+    wins = MetricInfo(name="wins", summary="W.", create=Wins, measures=(Measure("win", "W.", low=0, high=1),))
+    for why, crossed in ((None, True), ("no image names a seed", False)):
+        models = [existing(tmp_path, "named", None), existing(tmp_path, "other", why)]
+        run = evaluate(wins, models, prompts="test-prompts", seeds=3, out=f"{crossed}", resolver=RESOLVER)
+        assert ["x seeds" in each.interval for each in (*run.results, *run.comparisons)] == [crossed] * 3
+
+
+def test_a_model_whose_reason_for_unshared_seeds_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPlugin, match=r"to say whether prompts share its seeds: .*gave bool; it must give a"):
+        plan(models=(ModelRequest(existing(tmp_path, "odd", True)),))
+
+
 # small parts --------------------------------------------------------------------------------------------------
 
 

@@ -187,11 +187,15 @@ class ExistingImagesInfo(GeneratorInfo):
         prompts: Returns its own prompts, if it has some.
         seeds: Returns the seeds that it has images for.
         holds: Returns a function that tells whether there is an image for a prompt and a seed. It opens no image.
+        unshared_seeds: Returns why images of one seed have nothing in common if their prompts differ ("3 of 8
+            images name no seed"), so that intervals do not cross seeds with prompts. Returns None if prompts share
+            their seeds, as they do without this function.
     """
 
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
     holds: Callable[[Setup[Any]], Callable[[Prompt, int], bool]] | None = None
+    unshared_seeds: Callable[[Setup[Any]], str | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

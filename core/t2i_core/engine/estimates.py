@@ -131,7 +131,8 @@ def compare(
     """
     digests = {p.id: p.scene_digest for p in other.prompts}
     same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
-    return compare_headlines(job, a, b, table, same, interval)
+    scoring = other if job.shares_seeds else job  # crossed by seed only if both models share their seeds
+    return compare_headlines(scoring, a, b, table, same, interval)
 
 
 def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], PairedDifference]:

@@ -107,6 +107,11 @@ class SampleSet:
         """The source of the starting noise."""
         return self.grids[0].noise
 
+    @property
+    def shares_seeds(self) -> bool:
+        """True if images of one seed have something in common, whatever their prompts."""
+        return self.noise == "shared" and all(model.unshared_seeds is None for model in self.models)
+
     def samples(self) -> Iterator[PlannedSample]:
         """Yield each sample of this shard, model after model."""
         return chain.from_iterable(self.grids)

@@ -59,6 +59,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
                 "settings": model.settings,
                 "reported": store.settings(model.fingerprint) or {},
                 "reported_as_judge": _read_reported_as_judge(model.component, store),
+                "unshared_seeds": model.unshared_seeds,
             }
             for model in plan.models
         },

@@ -175,7 +175,17 @@ class _Planner:
         settings = " ".join(f"{k}={v}" for k, v in asked.settings.items())
         label = redact(asked.label or f"{found.spec} {settings}".strip())
         given = self.options_for("generator", found.name)
-        return Model(found, label, {**given, **asked.settings})
+        return self.label(found, label, {**given, **asked.settings})
+
+    def label(self, generator: Component[GeneratorInfo], label: str, settings: dict[str, Any]) -> Model:
+        """Return a generator as a model with a label; ask existing images whether prompts share their seeds."""
+        info, why = generator.info, None
+        if isinstance(info, ExistingImagesInfo) and info.unshared_seeds is not None:
+            with guard_plugin(generator, "to say whether prompts share its seeds"):
+                why = info.unshared_seeds(generator.setup())
+                if not isinstance(why, str | None):
+                    raise TypeError(f"gave {type(why).__name__}; it must give a reason in words, or None")
+        return Model(generator, label, settings, why)
 
     def sinks(self) -> tuple[Component[SinkInfo], ...]:
         """Return the sinks, checked. The digest of their code is not needed, because no result depends on it."""
@@ -289,7 +299,8 @@ class _Planner:
             raise BadOption(
                 f"the label {label!r} is taken by the upper bound of metric {job.metric.spec!r}; choose another"
             )
-        return replace(job, grids=(self.grid(Model(generator, label, {}), job.prompts, job.seeds),), bound=label)
+        model = self.label(generator, label, {})
+        return replace(job, grids=(self.grid(model, job.prompts, job.seeds),), bound=label)
 
     def grid(self, model: Model, prompts: tuple[Prompt, ...], seeds: tuple[int, ...]) -> SampleGrid:
         """Return a model's samples, the same object for all metrics that use the same ones."""

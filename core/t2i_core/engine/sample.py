@@ -28,11 +28,14 @@ class Model:
         component: The generator.
         label: Its name in results.
         settings: The options that the user gave it.
+        unshared_seeds: Why its images of one seed have nothing in common between prompts, if they exist already
+            and their seeds are not shared; None otherwise.
     """
 
     component: Component[GeneratorInfo]
     label: str
     settings: dict[str, Any]
+    unshared_seeds: str | None = None
 
     @property
     def fingerprint(self) -> str:

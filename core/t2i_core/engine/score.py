@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
 from ..results.result import Comparison, JudgeName, JudgeOfNeed, Result, Score, UpperBound
+from ..results.score_difference import describe_unshared_seeds
 from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable
 from .job import Job
@@ -155,6 +156,7 @@ def _make_result(
         *scores.notes,
         *(headline.notes if headline else ()),
         *_note_narrow(scores),
+        *_note_unshared_seeds(job, model),
         *outcomes.describe_notes(model.label, _UNITS[job.unit_kind]),
         *_note_missing(model, counts),
         *describe_truncated(model, n_truncated),
@@ -189,6 +191,13 @@ def _make_result(
             for measure, facets in scores.facets.items()
         },
     )
+
+
+def _note_unshared_seeds(job: Job, model: Model) -> list[str]:
+    """Return a note on seeds that are not crossed, although the run's noise is shared between prompts."""
+    if model.unshared_seeds is None or job.noise != "shared" or isinstance(job.instance, SetMetric):
+        return []
+    return [describe_unshared_seeds(model.label, model.unshared_seeds)]
 
 
 def _note_missing(model: Model, counts: Counts) -> list[str]:

@@ -54,6 +54,12 @@ class ModelRecord(ComponentRecord):
         description="settings that it reported after it judged images",
         exclude_if=lambda reported: reported is None,
     )
+    unshared_seeds: str | None = Field(
+        None,
+        description="for existing images: why images of one seed have nothing in common between prompts; left out "
+        "if prompts share their seeds, as `--noise` says",
+        exclude_if=lambda why: why is None,
+    )
 
 
 class PartRecord(ComponentRecord):

@@ -51,8 +51,8 @@ class Scoring(Protocol):
         ...
 
     @property
-    def noise(self) -> str:
-        """The run's policy of starting noise; with `shared`, images of one seed have something in common."""
+    def shares_seeds(self) -> bool:
+        """True if images of one seed have something in common, whatever their prompts."""
         ...
 
 
@@ -139,10 +139,14 @@ def find_clusters(scoring: Scoring, rows: pd.DataFrame) -> Clusters:
         "prompt": rows["cluster"].cat.codes.to_numpy(),
         # values of a prompt, which the table may hold besides those of its images, have no seed
         "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
-        # if each prompt has its own noise, images of one seed have nothing in common
-        "crossed": crossed and scoring.noise == "shared",
+        "crossed": crossed and scoring.shares_seeds,
         "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
     }
+
+
+def describe_unshared_seeds(name: str, why: str) -> str:
+    """Return a note on a model whose images of one seed have nothing in common."""
+    return f"{name}: {why}, so seeds are not crossed with prompts"
 
 
 def select_aggregated(scoring: Scoring, table: pd.DataFrame) -> pd.DataFrame:

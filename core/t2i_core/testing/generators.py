@@ -144,6 +144,13 @@ class GeneratorContract(ComponentContract):
         good = self.draw(component, requests)
         assert_same_images(good, answers[len(odd) :], self.tolerance, "asked after odd prompts")
 
+    def test_unshared_seeds_have_a_reason(self, component: Component[GeneratorInfo]) -> None:
+        """If prompts do not share the seeds of existing images, the model says why in one line."""
+        info = component.info
+        if isinstance(info, ExistingImagesInfo) and info.unshared_seeds is not None:
+            why = info.unshared_seeds(component.setup())
+            assert why is None or (isinstance(why, str) and why.strip() and len(why.splitlines()) == 1), why
+
     def test_settings_are_plain_data(self, component: Component[GeneratorInfo]) -> None:
         """The settings that the model reports can be written into a manifest."""
         with make_component(component) as model:

@@ -42,6 +42,7 @@ class FolderEntry:
         seed: Seed, if one is given.
         id: Id of the prompt, if one is given.
         prompt: Prompt; None if only the id is known.
+        noise_seed: Seed of the starting noise, if one is given besides the seed.
     """
 
     where: str
@@ -49,6 +50,7 @@ class FolderEntry:
     seed: int | None
     id: str | None
     prompt: Prompt | None
+    noise_seed: int | None = None
 
     @property
     def made(self) -> Made:

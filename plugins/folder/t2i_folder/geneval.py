@@ -7,6 +7,8 @@
 GenEval has COCO's classes, three of them under other names (evaluation/object_names.txt of djghosh13/geneval).
 GenEval uses `exclude` for exact counts: no further object of the class may appear. A scene's count says the same;
 other uses of `exclude` are not supported.
+GenEval's scripts set the same seed before each prompt (`seed_everything` in generation/diffusers_generate.py), so
+that samples of one number share their starting noise.
 
 References:
     Ghosh, Hajishirzi, Schmidt: GenEval. NeurIPS 2023.

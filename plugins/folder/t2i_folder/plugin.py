@@ -45,6 +45,10 @@ def _holds(setup: Setup[FolderOptions]) -> Callable[[Prompt, int], bool]:
     return holds
 
 
+def _unshared_seeds(setup: Setup[FolderOptions]) -> str | None:
+    return _table(setup).unshared_seeds
+
+
 def _check(setup: Setup[FolderOptions]) -> None:
     _table(setup)
 
@@ -70,6 +74,7 @@ def t2i_generators() -> list[GeneratorInfo]:
             prompts=_prompts,
             seeds=_seeds,
             holds=_holds,
+            unshared_seeds=_unshared_seeds,
             loading=Loading(weights=_depends_on, check=_check),
         )
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +30,7 @@ class Table:
         ambiguous: Texts and seeds with several images, which differ only in the prompts' ids.
         unlisted: Images next to those of the table that the table does not list.
         passed_over: Files of other layouts that were ignored, if no option sets the layout.
+        unshared_seeds: Why images of one seed have nothing in common between prompts; None if prompts share seeds.
     """
 
     source: Path
@@ -39,6 +40,7 @@ class Table:
     ambiguous: frozenset[Key]
     unlisted: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
+    unshared_seeds: str | None = None
 
     @property
     def seeds(self) -> list[int]:
@@ -116,12 +118,22 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
     merged, _ = merge_duplicates(own or (e.prompt for e in entries if e.prompt))
     said = options.pattern or options.table or options.layout
     others = () if said else find_ignored(layout)
-    return Table(layout.source, layout.kind, tuple(merged), *_assign_seeds(entries), beside, others)
+    images = _assign_seeds(entries)
+    return Table(layout.source, layout.kind, tuple(merged), *images, beside, others, _find_unshared_seeds(entries))
 
 
 def _read_parquet(file: Path, suffixes: tuple[str, ...]) -> list[FolderEntry]:
     rows, stored = parquet.read(file, suffixes)
     return table_entries.entries(rows, suffixes, stored)
+
+
+def _find_unshared_seeds(entries: Collection[FolderEntry]) -> str | None:
+    """Return why images of one seed have nothing in common between prompts; None if prompts share their seeds."""
+    unnamed = sum(entry.seed is None for entry in entries)
+    if unnamed:
+        return f"{unnamed} of {len(entries)} images name no seed"
+    own = sum(entry.noise_seed not in (None, entry.seed) for entry in entries)
+    return f"{own} of {len(entries)} images have a noise_seed that is not their seed" if own else None
 
 
 def _assign_seeds(entries: Iterable[FolderEntry]) -> tuple[dict[Key, File], frozenset[Key]]:

@@ -30,6 +30,8 @@ def entries(
         BadModel: A line is not valid.
         BadPrompts: A prompt is malformed.
     """
+    records = list(records)
+    noise_seeds = [_seed(r, "noise_seed") if _is_generated(r) else None for r in records]
     records = [_rename_fields(record) for record in records]
     files = [(stored or {}).get(record.line) or _file(record, suffixes) for record in records]
     for record in records:
@@ -37,14 +39,14 @@ def entries(
             raise BadModel(f"{record.where}: prompt: is missing; give a prompt or an id")
     prompts = iter(parse_prompts(r for r in records if r.text is not None))
     return [
-        FolderEntry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None)
-        for r, file in zip(records, files, strict=True)
+        FolderEntry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None, noise_seed)
+        for r, file, noise_seed in zip(records, files, noise_seeds, strict=True)
     ]
 
 
 def _rename_fields(record: Record) -> Record:
     """Return the fields of a line; rename those that `t2i generate` wrote to the common names."""
-    if not record.fields.keys() >= GENERATED:
+    if not _is_generated(record):
         return record
     fields = dict(record.fields)
     fields["id"] = fields.pop("prompt")
@@ -52,6 +54,10 @@ def _rename_fields(record: Record) -> Record:
     for name in ("facets", "scene"):
         fields[name] = _plain(record, name)
     return replace(record, fields={name: value for name, value in fields.items() if value is not None})
+
+
+def _is_generated(record: Record) -> bool:
+    return record.fields.keys() >= GENERATED
 
 
 def _plain(record: Record, name: str) -> Any:
@@ -72,15 +78,15 @@ def _file(record: Record, suffixes: Sequence[str]) -> File:
     return image_path(record.path.parent, name, record.where, suffixes)
 
 
-def _seed(record: Record) -> int | None:
-    seed = record.fields.get("seed")
+def _seed(record: Record, field: str = "seed") -> int | None:
+    seed = record.fields.get(field)
     if isinstance(seed, str) and seed.isdecimal():
         return int(seed)
     if isinstance(seed, float) and seed.is_integer():  # a column of whole numbers with gaps, as pandas writes it
         seed = int(seed)
     if seed is None or (isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0):
         return seed
-    raise BadModel(f"{record.where}: seed: must be a whole number of at least 0 (got {seed!r})")
+    raise BadModel(f"{record.where}: {field}: must be a whole number of at least 0 (got {seed!r})")
 
 
 def find_unlisted(entries: Iterable[FolderEntry], suffixes: Iterable[str]) -> Iterator[str]:

@@ -193,6 +193,75 @@ def test_another_table_is_another_model(tmp_path):
     assert fingerprint() != before
 
 
+def test_seeds_are_shared_only_if_every_image_names_its_own(tmp_path):
+    def unshared(content: str, name: str = "prompts.csv") -> str | None:
+        folder(tmp_path, content, name)
+        return INFO.unshared_seeds(Setup(str(tmp_path), FolderOptions(table=name)))
+
+    assert unshared("file,prompt,seed\na,x,0\nb,x,1\nc,y,0\n") is None
+    assert unshared("file,prompt,seed\na,x,0\nb,x,1\nc,y,\n") == "1 of 3 images name no seed"
+    assert unshared("file,prompt\na,x\nb,x\n") == "2 of 2 images name no seed"
+    lines = [
+        {"file_name": n, "text": n, "prompt": n, "seed": 0, "noise_seed": noise, "facets": "{}", "scene": "null"}
+        for n, noise in (("a", 0), ("b", 2**62 + 1))
+    ]
+    assert unshared(json.dumps(lines[0]), "metadata.jsonl") is None
+    said = unshared("\n".join(map(json.dumps, lines)), "metadata.jsonl")
+    assert said == "1 of 2 images have a noise_seed that is not their seed"
+
+
+def test_a_pattern_names_seeds_or_does_not(tmp_path):
+    for name in ("car/0.png", "car/1.png", "dog/0.png"):
+        draw(tmp_path / name)
+    assert table(tmp_path, pattern="{id}/{seed}.png").unshared_seeds is None
+    assert table(tmp_path, pattern="{id}/*.png").unshared_seeds == "3 of 3 images name no seed"
+
+
+def test_images_without_seeds_are_compared_as_with_noise_per_prompt(tmp_path, monkeypatch, mean_reward):
+    """Seeds that the folder numbers itself have nothing in common between prompts, so they are not resampled."""
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    rng = np.random.default_rng(3)
+    for name in ("a", "b"):
+        rows = []
+        for prompt in range(20):
+            for image in range(2):
+                file = f"{prompt}-{image}.png"
+                # the second image of each prompt is brighter in one folder and darker in the other
+                draw(
+                    tmp_path / name / file,
+                    int(rng.integers(60, 120)) + (40 if (name == "a") == (image == 1) else 0),
+                )
+                rows.append((file, f"prompt {prompt}", image))
+        for kind, columns in (("unnamed", 2), ("named", 3)):
+            lines = [("file", "prompt", "seed"), *rows]
+            text = "".join(",".join(map(str, line[:columns])) + "\n" for line in lines)
+            (tmp_path / name / f"{kind}.csv").write_text(text)
+
+    def compare(kind: str, noise: str):
+        request = Request(
+            metrics=(mean_reward,),
+            models=tuple(ModelRequest(f"folder:{tmp_path / name}", name) for name in ("a", "b")),
+            options={"folder": {"table": f"{kind}.csv"}},
+            noise=noise,
+            out=tmp_path / f"{kind}-{noise}",
+        )
+        return run_plan(make_plan(request, StaticResolver(INFO, TEST_JUDGE)))
+
+    unnamed, per_prompt = compare("unnamed", "shared"), compare("unnamed", "per-prompt")
+    assert unnamed.comparisons == per_prompt.comparisons
+    assert [(r.score, r.ci, r.interval) for r in unnamed.results] == [
+        (r.score, r.ci, r.interval) for r in per_prompt.results
+    ]
+    assert [r.notes for r in unnamed.results] == [
+        [f"{name}: 40 of 40 images name no seed, so seeds are not crossed with prompts"] for name in ("a", "b")
+    ]
+    assert [r.notes for r in per_prompt.results] == [[], []]
+    assert "prompts x seeds" not in unnamed.comparisons[0].interval
+    named = compare("named", "shared").comparisons[0]
+    assert named.diff == unnamed.comparisons[0].diff
+    assert named.ci[1] - named.ci[0] > 5 * (unnamed.comparisons[0].ci[1] - unnamed.comparisons[0].ci[0])
+
+
 class TestFolder(GeneratorContract):
     module = "t2i_folder.plugin"
     name = "folder"

@@ -95,6 +95,10 @@ oven, toaster, sink, refrigerator, book, clock, vase, scissors, teddy bear, hair
 """
 
 
+def test_the_numbers_of_genevals_samples_are_seeds_that_prompts_share(tmp_path):
+    assert table(geneval(tmp_path, DOG, CLOCKS)).unshared_seeds is None
+
+
 def test_every_class_of_geneval_is_one_that_judges_of_coco_know(tmp_path):
     names = " ".join(NAMES.split()).split(", ")
     made = [{"prompt": f"a photo of a {name}", "include": [{"class": name, "count": 1}]} for name in names]
@@ -229,6 +233,23 @@ def test_a_run_of_generate_is_read_back_whole(tmp_path, monkeypatch, mean_reward
     there_and_back(
         tmp_path, mean_reward, TEST_MODEL.name, resolver, prompts=(TEST_PROMPTS.name,), seeds=(0, 3), noise=noise
     )
+
+
+def test_images_of_noise_per_prompt_share_no_seeds_when_they_are_read_back(tmp_path, monkeypatch, mean_reward):
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    resolver = StaticResolver(INFO, TEST_MODEL, TEST_JUDGE, TEST_PROMPTS)
+
+    def run(model: str, out: str, metrics=(mean_reward,), **how):
+        common = {"prompts": (TEST_PROMPTS.name,), "seeds": (0, 1, 2)}
+        request = Request(metrics, (ModelRequest(model, "x"),), out=tmp_path / out, **common, **how)
+        return run_plan(make_plan(request, resolver))
+
+    run(TEST_MODEL.name, "D", (), noise="per-prompt")
+    (drawn,) = run(TEST_MODEL.name, "drawn", noise="per-prompt").results
+    (read,) = run(f"folder:{tmp_path / 'D'}", "read").results
+    assert (read.score, read.ci, read.interval) == (drawn.score, drawn.ci, drawn.interval)
+    note = "x: 6 of 6 images have a noise_seed that is not their seed, so seeds are not crossed with prompts"
+    assert set(read.notes) - set(drawn.notes) == {note}
 
 
 @pytest.mark.slow

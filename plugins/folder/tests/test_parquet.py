@@ -93,6 +93,14 @@ def test_plain_bytes_and_paths_too(tmp_path):
     assert gone.missing
 
 
+def test_seeds_are_shared_only_if_the_column_has_no_gaps(tmp_path):
+    columns = {"image": [b"x", b"y", b"z"], "prompt": ["a", "a", "b"]}
+    setup = Setup(str(tmp_path), FolderOptions())
+    for seeds, why in (([0, 1, 0], None), ([0, 1, None], "1 of 3 images name no seed")):
+        write(tmp_path, **columns, seed=seeds)
+        assert INFO.unshared_seeds(setup) == why
+
+
 def test_texts_and_bytes_as_other_libraries_write_them(tmp_path):
     """Categories of pandas, and the views of Arrow's newer types."""
     categories = pa.array(["a", "b", "a"]).dictionary_encode()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 from typing import Any
 
 import pandas as pd
-from t2i_core.api.metric import Metric, PairMetric
+from t2i_core.api.metric import Metric, PairMetric, SetMetric
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_guard import guard_plugin
@@ -16,7 +16,12 @@ from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.manifest import PartRecord
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
-from t2i_core.results.score_difference import compare_headlines, compute_headline, select_shared
+from t2i_core.results.score_difference import (
+    compare_headlines,
+    compute_headline,
+    describe_unshared_seeds,
+    select_shared,
+)
 from t2i_core.statistics import PairedDifference
 
 
@@ -33,6 +38,11 @@ class ComparedModel:
     run: Run
     label: str
     name: str
+
+    @property
+    def unshared_seeds(self) -> str | None:
+        """Why its images of one seed have nothing in common; None if the run's noise settles it."""
+        return self.run.manifest.models[self.label].unshared_seeds
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,7 @@ class _StoredScoring:
     metric: ResolvedComponent[MetricInfo]
     instance: Metric
     measures: tuple[SettledMeasure, ...]
-    noise: str
+    shares_seeds: bool
 
 
 def compare_metric(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> MetricComparison:
@@ -79,7 +89,12 @@ def compare_metric(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent
     if why is not None:
         return MetricComparison(metric.spec, measures[0], None, why, nothing)
     request = a.run.manifest.request
-    scoring = _StoredScoring(metric, instance, measures, request.noise)
+    notes = [
+        describe_unshared_seeds(side.name, side.unshared_seeds)
+        for side in (a, b)
+        if side.unshared_seeds is not None and request.noise == "shared" and not isinstance(instance, SetMetric)
+    ]
+    scoring = _StoredScoring(metric, instance, measures, shares_seeds=request.noise == "shared" and not notes)
     table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, _scored_result(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]
@@ -95,6 +110,7 @@ def compare_metric(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent
     if found is None:
         why = "they share no prompts with the same seeds"
         return MetricComparison(metric.spec, measures[0], None, why, nothing)
+    found = replace(found, notes=(*found.notes, *notes))
     return MetricComparison(metric.spec, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
 
 

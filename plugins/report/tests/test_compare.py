@@ -9,9 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image as PILImage
+from t2i_core.api import ExistingImagesInfo, Generated
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
-from t2i_core.results.run import Run
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
 from t2i_report.compare import ModelComparison, as_text, compare, write_comparison
@@ -46,6 +50,54 @@ def test_models_of_two_runs_differ_as_in_one(compared: Any, make_run: MakeRun) -
         (said.diff, *said.ci, said.p_unadjusted)
     )
     assert row.n == said.n == 16
+
+
+def test_seeds_that_images_do_not_name_are_not_crossed(
+    compared: Any, resolver: StaticResolver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+
+    def model(name: str, why: str | None) -> ExistingImagesInfo:
+        class Model:
+            def generate(self, requests: Any) -> Any:
+                for request in requests:
+                    file = tmp_path / f"{name}-{request.prompt.id}-{request.seed}.png"
+                    rng = np.random.default_rng(list(file.name.encode()))
+                    PILImage.fromarray(rng.integers(1, 256, (2, 2, 3), dtype=np.uint8)).save(file)
+                    yield request, Generated(file)
+
+        return ExistingImagesInfo(
+            name=name, summary="S.", create=lambda setup: Model(), unshared_seeds=lambda setup: why
+        )
+
+    def run(out: str, *models: ExistingImagesInfo, **how: Any) -> Run:
+        evaluate("bright", models, prompts="listed", seeds=4, out=tmp_path / out, resolver=resolver, **how)
+        return load_finished_run(tmp_path / out)
+
+    why = "16 of 16 images name no seed"
+    one, two = model("one", None), model("two", why)
+    both = run("both", one, two)
+    first, second = run("first", one), run("second", two)
+    (said,) = both.comparisons
+    for found in (compared(both, both, "one", "two"), compared(first, second)):
+        (row,) = found.differences().itertuples()
+        assert (row.diff, row.low, row.high, row.p) == pytest.approx((said.diff, *said.ci, said.p))
+        assert row.interval == said.interval
+        assert "x seeds" not in row.interval
+        assert f"note: two: {why}, so seeds are not crossed with prompts" in as_text(found, 1)
+    # a run from before seeds could be unshared: its noise alone decides
+    manifest = json.loads((second.folder / "run.json").read_text())
+    assert manifest["models"]["two"].pop("unshared_seeds") == why
+    (second.folder / "run.json").write_text(json.dumps(manifest))
+    old = compared(first, load_finished_run(second.folder))
+    assert "x seeds" in old.differences().loc[0, "interval"]
+    assert "name no seed" not in as_text(old, 1)
+    # where the noise is each prompt's own, it is the reason
+    per_prompt = compared(run("third", one, noise="per-prompt"), run("fourth", two, noise="per-prompt"))
+    (row,) = per_prompt.differences().itertuples()
+    assert [row.low, row.high] == pytest.approx(said.ci)
+    assert row.interval == said.interval
+    assert "name no seed" not in as_text(per_prompt, 1)
 
 
 def test_prompt_by_prompt_only_what_both_have_counts(compared: Any, shared_run: Run) -> None:
