@@ -7,13 +7,17 @@ The functions take arrays and know nothing of metrics or plugins:
 - `paired_difference` and `statistic_differences` for two models on the samples that both have,
 - `block_jackknife` for scores of a whole set of images (FID, KID),
 - `level_spread` for "which seeds are best", compared with chance,
+- `cohen_kappa`, `fleiss_kappa`, `krippendorff_alpha`, `phi` for the agreement of raters,
+- `spearman`, `kendall` for rank correlations,
 - `wilson`, `clopper_pearson`, `holm`, `cluster_weights`.
 
-Every interval names its method and the question that it answers. `docs/coverage.md` gives the simulated coverage
-of all of them.
+Every interval names its method. Those over prompts and seeds name the question that they answer too, and
+`docs/coverage.md` gives their simulated coverage.
 """
 
+from .agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, phi
 from .comparison import PairedDifference, holm, limit_difference, paired_difference, statistic_differences
+from .correlation import Correlation, kendall, spearman
 from .design import ONE_PROMPT, ONE_SEED, Question
 from .estimate import Estimate
 from .means import mean_interval
@@ -24,6 +28,7 @@ from .spread import Spread, level_spread
 __all__ = [
     "ONE_PROMPT",
     "ONE_SEED",
+    "Correlation",
     "Estimate",
     "PairedDifference",
     "Question",
@@ -31,11 +36,17 @@ __all__ = [
     "block_jackknife",
     "clopper_pearson",
     "cluster_weights",
+    "cohen_kappa",
+    "fleiss_kappa",
     "holm",
+    "kendall",
+    "krippendorff_alpha",
     "level_spread",
     "limit_difference",
     "mean_interval",
     "paired_difference",
+    "phi",
+    "spearman",
     "statistic_differences",
     "statistic_intervals",
     "wilson",

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable
+from typing import NamedTuple
 
-import krippendorff
-import numpy as np
+from t2i_core.statistics import Estimate, krippendorff_alpha
 
 from .battles import Battle
 
-Answer = tuple[Hashable, Hashable, str]
-"""Unit, judge, and the judge's answer for this unit."""
+
+class Answer(NamedTuple):
+    """A judge's answer.
+
+    Attributes:
+        unit: What was judged, such as a pair of images.
+        judge: Who judged.
+        value: The answer.
+        prompt: The prompt of the unit.
+    """
+
+    unit: Hashable
+    judge: Hashable
+    value: str
+    prompt: str
 
 
-def alpha(answers: Iterable[Answer]) -> tuple[float, int]:
-    """Return Krippendorff's alpha of nominal answers.
+def alpha(answers: Collection[Answer], excluded: Collection[str] = ()) -> tuple[Estimate, int]:
+    """Return Krippendorff's alpha of nominal answers, with its interval over prompts for these judges.
 
     Args:
         answers: Answers, at most one for each unit and judge.
+        excluded: Answers that count as missing.
 
     Returns:
         Alpha, NaN if no unit has two answers or all answers are equal; and the number of units with two or more
         answers.
-
-    References:
-        Krippendorff: Content Analysis, 2nd edition. 2004.
     """
-    units: dict[Hashable, dict[Hashable, str]] = {}
-    for unit, judge, value in answers:
-        units.setdefault(unit, {})[judge] = value
-    shared = [list(by_judge.values()) for by_judge in units.values() if len(by_judge) > 1]
-    values = sorted({value for unit in shared for value in unit})
-    if len(values) < 2:
-        return float("nan"), len(shared)
-    counts = np.array([[unit.count(value) for value in values] for unit in shared])
-    return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")), len(shared)
+    counted = [answer for answer in answers if answer.value not in excluded]
+    units, judges, values, prompts = zip(*counted, strict=True) if counted else ((), (), (), ())
+    shared = sum(count > 1 for count in Counter(units).values())
+    return krippendorff_alpha(units, judges, values, prompts), shared
 
 
 def verdicts(battles: Iterable[Battle]) -> list[Answer]:
@@ -42,11 +49,13 @@ def verdicts(battles: Iterable[Battle]) -> list[Answer]:
 
     If a judge answered several times, for example in both orders, and contradicts itself, its verdict is `tie`.
     """
-    found: dict[tuple[Hashable, Hashable], set[str]] = {}
+    found: dict[tuple[tuple[frozenset[str], str, int | None], Hashable], set[str]] = {}
     for battle in battles:
         meant = {"left": f"better: {battle.left}", "right": f"better: {battle.right}"}
         if battle.verdict in (*meant, "tie", "both-bad"):
             unit = (frozenset((battle.left, battle.right)), battle.prompt, battle.seed)
             judge = (battle.human, battle.judge)  # a person and a model may have the same name
             found.setdefault((unit, judge), set()).add(meant.get(battle.verdict, battle.verdict))
-    return [(unit, judge, one.pop() if len(one) == 1 else "tie") for (unit, judge), one in found.items()]
+    return [
+        Answer(unit, judge, one.pop() if len(one) == 1 else "tie", unit[1]) for (unit, judge), one in found.items()
+    ]

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis, Study
-from t2i_core.statistics import mean_interval
+from t2i_core.statistics import mean_interval, spearman
 
 from .battles import DECIDED, NOBODY, VERDICTS, Battles
 from .options import EloOptions
@@ -36,7 +35,10 @@ def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
     sources = {HERE: here, **_sources(options.beside)}
     judged = {**sources, **{name: own for title, all_ in sources.items() for name, own in _judges(title, all_)}}
     if len(judged) > 1:
-        summary = "Spearman's rho between the ratings of the same models by two judges, annotators or runs."
+        summary = (
+            "Spearman's rho between the ratings of the same models by two judges, annotators or runs; 95 % "
+            "interval by Fisher's z from 5 models on, p exact up to 8 models."
+        )
         yield Analysis("judges", summary, _spearman(judged, options))
     for name, there in sources.items():
         if name != HERE:
@@ -102,11 +104,9 @@ def _spearman(judged: Mapping[str, Battles], options: EloOptions) -> pd.DataFram
     lines = []
     for (a, one), (b, other) in combinations(rated.items(), 2):
         both = one.ratings.index.intersection(other.ratings.index)
-        line = {"a": a, "b": b, "models": len(both), "rho": np.nan, "p": np.nan}
-        if len(both) > 2 and min(each.ratings[both].nunique() for each in (one, other)) > 1:
-            found = spearmanr(one.ratings[both], other.ratings[both])
-            line |= {"rho": float(found.statistic), "p": float(found.pvalue)}
-        lines.append({**line, "regularised": one.regularised or other.regularised})
+        found = spearman(one.ratings[both], other.ratings[both])
+        line = {"a": a, "b": b, "models": len(both), "rho": found.value, "low": found.lo, "high": found.hi}
+        lines.append({**line, "p": found.p, "regularised": one.regularised or other.regularised})
     return pd.DataFrame(lines)
 
 

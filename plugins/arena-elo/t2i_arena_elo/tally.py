@@ -21,6 +21,8 @@ from .shown import as_lines, plain
 from .sources import VoteSource
 
 PEOPLE, TOGETHER = "people", "together"
+NO_WINNER = ("tie", "both-bad")
+"""Verdicts that `alpha without ties` leaves out."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def tally(
         kinds["verdicts of people and models"] = verdicts(battles)
     for question in dict.fromkeys(answer[3] for answer in answers):
         kinds[f"{question}, as people saw it"] = _units(answers, question)
-    several = len({judge for given in kinds.values() for _, judge, _ in given}) > 1
+    several = len({answer.judge for given in kinds.values() for answer in given}) > 1
     left_out: Counter[str] = Counter()
     for source in sources:
         left_out.update(dict(source.left_out))
@@ -98,17 +100,32 @@ def tally(
 
 
 def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[Answer]:
-    return [
-        ((model, prompt), annotator, answer)
+    """Return the answers to one question; the last counts if several files have one of the same annotator."""
+    last = {
+        (model, prompt, annotator): answer
         for model, prompt, annotator, question, answer in answers
         if question == wanted and answer != UNKNOWN.value
+    }
+    return [
+        Answer((model, prompt), annotator, answer, prompt) for (model, prompt, annotator), answer in last.items()
     ]
 
 
 def _agreement(of: str, answers: list[Answer]) -> dict[str, Any]:
-    value, units = alpha(answers)
-    judges = len({judge for _, judge, _ in answers})
-    return {"of": of, "alpha": None if math.isnan(value) else value, "units": units, "judges": judges}
+    line: dict[str, Any] = {"of": of}
+    decided, _ = alpha(answers, NO_WINNER)
+    found, units = alpha(answers)
+    for name, one in (("alpha", found), ("alpha without ties", decided)):
+        ends = {name: one.value, f"{name} low": one.lo, f"{name} high": one.hi}
+        line |= {key: None if math.isnan(value) else value for key, value in ends.items()}
+    return line | {"units": units, "judges": len({answer.judge for answer in answers})}
+
+
+def _write_alpha(line: dict[str, Any], name: str) -> str:
+    value, low, high = line[name], line[f"{name} low"], line[f"{name} high"]
+    if value is None:
+        return "none"
+    return f"{value:.3f}" if low is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _title(judge: str) -> str:
@@ -138,9 +155,18 @@ def as_text(found: SourceTally) -> str:
         parts.append(f"seen by people\n{_table(found.seen)}")
     if found.agreement:
         rows = [
-            {**row, "alpha": "none" if row["alpha"] is None else f"{row['alpha']:.3f}"} for row in found.agreement
+            {
+                "of": line["of"],
+                **{name: _write_alpha(line, name) for name in ("alpha", "alpha without ties")},
+                "units": line["units"],
+                "judges": line["judges"],
+            }
+            for line in found.agreement
         ]
-        parts.append(f"Krippendorff's alpha, nominal, over units that two or more judged\n{_table(rows)}")
+        parts.append(
+            "Krippendorff's alpha, nominal, over units that two or more judged, with 95 % intervals over prompts, "
+            f"for these judges\n{_table(rows)}"
+        )
         if not all(row["units"] for row in rows):
             parts[-1] += "\nalpha needs items that two judges have judged; t2i arena serve --each 2 collects them"
     if found.left_out:

@@ -102,6 +102,9 @@ def test_judges_and_annotators_are_ranked_beside(battles, table_of, tmp_path):
     rho = found["judges"].table.set_index(["a", "b"])["rho"]
     assert rho["this run", "votes.csv: ann"] == pytest.approx(1)
     assert rho["this run", "votes.csv: bob"] == pytest.approx(-1)
+    lines = found["judges"].table.set_index(["a", "b"])
+    assert lines.loc[("this run", "votes.csv: ann"), "p"] == pytest.approx(1 / 3)  # the 3 models have 6 orders
+    assert lines["low"].isna().all()
     table = found["confusion with votes.csv"].table.set_index("here")
     # each of 2 battles of a pair on a prompt meets both orders of both annotators
     assert table.to_numpy().sum() == 36 * 2 * 4

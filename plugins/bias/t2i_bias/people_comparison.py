@@ -117,7 +117,7 @@ def _compare(clear: pd.DataFrame, group: PeopleGroup) -> dict[str, Any]:
             f"mad-n-1 {who}": found.printed if found else np.nan,
             f"mad-per-prompt {who}": within_prompts(own, clear["prompt"], len(group.names)),
         }
-    return line | agreement(codes["people"], codes["judge"], clear["prompt"].to_numpy(), len(group.names))
+    return line | agreement(codes["people"], codes["judge"], clear["prompt"].to_numpy())
 
 
 def _codes(answers: pd.Series, group: PeopleGroup) -> NDArray[np.intp]:

@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from t2i_bias.agreement import agreement, kappa, phi
+from t2i_bias.agreement import agreement
 from t2i_bias.groups import read_groups
 from t2i_bias.options import BiasOptions
 from t2i_bias.people import GRID, find_not_human, majorities, read_answers
@@ -74,33 +72,10 @@ def test_majorities(tmp_path):
     assert find_not_human(found.reset_index()) == {("m", "alien", GRID)}
 
 
-TABLES = (
-    st.integers(2, 4).flatmap(lambda n: st.lists(st.integers(0, 30), min_size=n * n, max_size=n * n)).filter(any)
-)
-
-
-@given(TABLES, st.randoms())
-def test_agreement_does_not_depend_on_the_order_of_categories(cells, random):
-    n = int(len(cells) ** 0.5)
-    table = np.array(cells, float).reshape(n, n)
-    order = random.sample(range(n), n)
-    for of in (kappa, phi):
-        np.testing.assert_allclose(of(table[np.ix_(order, order)]), of(table), atol=1e-9)
-        np.testing.assert_allclose(of(table.T), of(table), atol=1e-9)
-
-
-def test_kappa_and_phi_of_known_tables():
-    assert kappa(np.array([[20.0, 5], [10, 15]])) == pytest.approx(0.4)
-    assert phi(np.array([[20.0, 5], [10, 15]])) == pytest.approx(250 / np.sqrt(25 * 25 * 30 * 20))
-    assert kappa(np.eye(4)) == phi(np.eye(4)) == 1
-    assert np.isnan(kappa(np.array([[5.0, 0], [0, 0]])))
-    assert np.isnan(phi(np.array([[5.0, 0], [3, 0]])))
-
-
 def test_two_who_agree_by_chance():
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 4, (2, 4000))
-    found = agreement(a, b, np.arange(4000), 4)
+    found = agreement(a, b, np.arange(4000))
     assert found["kappa low"] <= 0 <= found["kappa high"]
     assert found["phi low"] <= 0 <= found["phi high"]
     assert found["agreement"] == pytest.approx(0.25, abs=0.03)
@@ -155,7 +130,7 @@ def test_people_beside_the_judge(tmp_path):
     (line,) = found["people"].table.to_dict("records")
     assert (line["asked"], line["not human"], line["n"], line["of"]) == (4, 1, 3, "votes")
     assert line["agreement"] == pytest.approx(2 / 3)
-    assert line["kappa"] == pytest.approx(kappa(np.array([[1.0, 0], [1, 1]])))
+    assert line["kappa"] == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
     assert line["mad people"] == line["mad judge"] == pytest.approx(1 / 6)
     assert np.isnan(line["mad-per-prompt people"])
     assert found["disagreements"].table[["prompt", "people", "judge"]].to_numpy().tolist() == [
@@ -181,6 +156,9 @@ def test_answers_about_single_images(tmp_path):
     )
     (line,) = analysed(tmp_path, text, VOTES)["people"].table.to_dict("records")
     assert (line["of"], line["n"], line["agreement"], line["kappa"]) == ("images", 4, 1, 1)
+    # both prompts agree in full; by chance half of the answers would differ
+    assert (line["kappa low"], line["kappa high"]) == (pytest.approx(1 - (1 - 0.025**0.5) / 0.5), 1)
+    assert line["phi low"] == line["kappa low"]
     assert line["mad-per-prompt people"] == line["mad-per-prompt judge"] == 0.5
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis
 from t2i_core.io.table import read_table
+from t2i_core.statistics import phi
 
 COLUMNS = ("model", "prompt", "seed", "annotator", "answer")
 ANSWERS = {"yes": True, "no": False, "1": True, "0": False}
@@ -61,13 +61,6 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
     return found.assign(majority=np.where(share == 0.5, np.nan, share > 0.5)).drop(columns="yes")
 
 
-def phi(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Return the phi coefficient of two arrays of 0 and 1, shape (n,); NaN if either is constant or n is 0."""
-    if len(a) == 0 or a.min() == a.max() or b.min() == b.max():
-        return float("nan")
-    return float(np.corrcoef(a, b)[0, 1])
-
-
 def compare_with_people(path: Path, rows: pd.DataFrame) -> Iterator[Analysis]:
     """Yield accuracy by people and by the metric for each model and skill, and their agreement.
 
@@ -95,7 +88,7 @@ def compare_with_people(path: Path, rows: pd.DataFrame) -> Iterator[Analysis]:
     table = pd.DataFrame(lines)
     summary = (
         "Accuracy by the majority of people and by the metric on the same images, without ties and without "
-        f"{len(undecided)} images for which the metric has no decision."
+        f"{len(undecided)} images for which the metric has no decision. phi has a 95 % interval over prompts."
     )
     yield Analysis("people", summary, table, partial(_draw_bars, table))
 
@@ -103,13 +96,16 @@ def compare_with_people(path: Path, rows: pd.DataFrame) -> Iterator[Analysis]:
 def _line(model: str, skill: str, part: pd.DataFrame) -> dict[str, Any]:
     clear = part.dropna(subset="majority")
     majority, value = clear["majority"].to_numpy(np.float64), clear["value"].to_numpy(np.float64)
+    agreed = phi(majority, value, clear["prompt"])
     return {
         "model": model,
         "skill": skill,
         "people": majority.mean() if len(clear) else np.nan,
         "metric": value.mean() if len(clear) else np.nan,
         "agreement": (majority == value).mean() if len(clear) else np.nan,
-        "phi": phi(majority, value),
+        "phi": agreed.value,
+        "phi low": agreed.lo,
+        "phi high": agreed.hi,
         "images": len(clear),
         "ties": len(part) - len(clear),
         "annotators": part["people"].mean(),

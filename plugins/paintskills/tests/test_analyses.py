@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from t2i_core.api import Study
 from t2i_core.api.errors import BadOption
 from t2i_paintskills.analyses import analyse
-from t2i_paintskills.answers import majorities, phi, read_answers
+from t2i_paintskills.answers import majorities, read_answers
 
 BOUND = "upper bound (simulator)"
 
@@ -127,10 +127,25 @@ def test_people_and_metric(tmp_path):
     assert row["metric"] == pytest.approx(2 / 3)
     assert row["agreement"] == pytest.approx(2 / 3)
     assert row["phi"] == pytest.approx(0.5)  # (1 x 1 - 0 x 1) / sqrt(1 x 2 x 2 x 1)
+    assert math.isnan(row["phi low"])  # without either prompt one side is constant
     assert (row["images"], row["ties"], row["annotators"]) == (3, 0, 5)
     assert table.loc[("b", "object"), ["images", "ties"]].tolist() == [0, 1]
     assert table.loc[("all", "all"), "images"] == 3
     assert "without 1 images" in said.summary
+
+
+@pytest.mark.parametrize("wrong", [0, 3])
+def test_phi_has_an_interval_over_prompts(tmp_path, wrong):
+    cells = [("a", f"object-{n}", seed, n % 2, {"object": "dog"}) for n in range(20) for seed in (0, 1)]
+    path = write(tmp_path, *(f"a,object-{n},{s},ann,{'yes' if n % 2 != (n < wrong) else 'no'}"
+                             for n in range(20) for s in (0, 1)))  # fmt: skip
+    table = found(tmp_path, "paintskills-object", path, rows("paintskills-object", "paintskills-object", *cells))
+    row = table["people"].table.set_index("model").loc["a"]
+    if wrong:
+        assert -1 < row["phi low"] < row["phi"] < row["phi high"] < 1
+    else:  # 20 prompts, not 40 images
+        assert (row["phi"], row["phi high"]) == (1, 1)
+        assert row["phi low"] == pytest.approx(1 - (1 - 0.025 ** (1 / 20)) / 0.5)
 
 
 def test_figures_are_drawn(tmp_path):
@@ -139,20 +154,6 @@ def test_figures_are_drawn(tmp_path):
         axes = Figure().add_subplot()
         analysis.figure(axes)
         assert axes.patches
-
-
-bits = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30)
-
-
-@given(bits)
-def test_phi_is_that_of_the_table_of_four(pairs):
-    a, b = (np.array(side, float) for side in zip(*pairs, strict=True))
-    yes = np.array([[((a == i) & (b == j)).sum() for j in (1, 0)] for i in (1, 0)], float)
-    margins = math.prod(yes.sum(axis=0)) * math.prod(yes.sum(axis=1))
-    if margins == 0:
-        assert math.isnan(phi(a, b))
-    else:
-        assert phi(a, b) == pytest.approx((yes[0, 0] * yes[1, 1] - yes[0, 1] * yes[1, 0]) / math.sqrt(margins))
 
 
 @settings(max_examples=25)

@@ -31,14 +31,15 @@ def draw_heatmap(values: pd.DataFrame, label: str, low: float, axes: Any) -> Non
 
 
 def draw_correlations(table: pd.DataFrame, column: str, by: Hashable | list[str], axes: Any) -> None:
-    """Draw a bar for the `rho` of each row, grouped by `column` and coloured by `by`."""
+    """Draw a bar for the `rho` of each row with its interval, grouped by `column` and coloured by `by`."""
     names = list(dict.fromkeys(table[column]))
     groups = list(table.groupby(by, sort=False))
     height = 0.8 / len(groups)
     for i, (name, own) in enumerate(groups):
         places = [names.index(of) + (i + 0.5) * height - 0.4 for of in own[column]]
         label = " - ".join(name) if isinstance(name, tuple) else name
-        axes.barh(places, own["rho"], height, label=label)
+        ends = [(own["rho"] - own["low"]).fillna(0), (own["high"] - own["rho"]).fillna(0)]
+        axes.barh(places, own["rho"], height, label=label, xerr=ends, capsize=2)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.axvline(0, color="grey", linewidth=1)

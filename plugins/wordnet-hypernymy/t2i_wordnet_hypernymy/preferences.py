@@ -8,13 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import krippendorff
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis
 from t2i_core.io.table import read_table
-from t2i_core.statistics import mean_interval
+from t2i_core.statistics import Estimate, krippendorff_alpha, mean_interval
 
 from .figures import draw_correlations
 from .synsets import spearman
@@ -62,20 +61,22 @@ def read_preferences(path: Path) -> pd.DataFrame:
     return pd.DataFrame(votes)
 
 
-def alpha(votes: pd.DataFrame) -> float:
-    """Return Krippendorff's nominal alpha of the choices, with ties as a third choice.
+def alpha(votes: pd.DataFrame, *, ties: bool = True) -> Estimate:
+    """Return Krippendorff's nominal alpha of the choices, with its interval over synsets for these people.
 
     A unit is a synset and item; people who did not see it are missing values.
+
+    Args:
+        votes: Choices between two models.
+        ties: Whether a tie is a third choice; if not, it is a missing value.
 
     Returns:
         Alpha; NaN if no unit has two choices, or if all choices are equal.
     """
-    codes = votes["choice"].map({name: float(i) for i, name in enumerate(CHOICES)})
-    matrix = votes.assign(code=codes).pivot(index="annotator", columns=["synset", "item"], values="code")
-    shared = matrix.loc[:, matrix.notna().sum() > 1]
-    if shared.shape[1] == 0 or len(np.unique(shared.to_numpy()[shared.notna().to_numpy()])) < 2:
-        return float("nan")
-    return float(krippendorff.alpha(reliability_data=shared.to_numpy(), level_of_measurement="nominal"))
+    units = zip(votes["synset"], votes["item"], strict=True)
+    return krippendorff_alpha(
+        units, votes["annotator"], votes["choice"], votes["synset"], excluded=() if ties else ("tie",)
+    )
 
 
 def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
@@ -99,7 +100,10 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
     if not set(votes["synset"]) & set(wide.index.get_level_values("synset")):
         raise BadOption(f"{path}: has none of the run's synsets; write synsets as bird.n.01")
     shares = pd.DataFrame([_share(a, b, own) for (a, b), own in pairs.items()])
-    summary = "Share of choices for a over b, without ties, and Krippendorff's alpha of all choices."
+    summary = (
+        "Share of choices for a over b, without ties, and Krippendorff's alpha of the choices, with ties as a "
+        "third choice and without ties; 95 % intervals over synsets, for these annotators."
+    )
     yield Analysis("preferences", summary, shares, partial(_bars, shares))
     lines = []
     for (a, b), own in pairs.items():
@@ -109,7 +113,10 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
         lines += [
             {"a": a, "b": b, "measure": name, **spearman(share.to_numpy(), gain[name].to_numpy())} for name in wide
         ]
-    summary = "Spearman's rho over synsets: people's share for a with the difference of scores a - b."
+    summary = (
+        "Spearman's rho over synsets: people's share for a with the difference of scores a - b; 95 % interval by "
+        "Fisher's z, p exact up to 8 synsets."
+    )
     table = pd.DataFrame(lines)
     yield Analysis(
         "preferences and scores", summary, table, partial(draw_correlations, table, "measure", ["a", "b"])
@@ -117,21 +124,22 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
 
 
 def _share(a: str, b: str, votes: pd.DataFrame) -> dict[str, Any]:
-    """Return the share of `a` without ties, its interval over synsets, and the counts behind it."""
+    """Return the share of `a` without ties, people's agreement, their intervals over synsets, and the counts."""
     decided = votes[votes["choice"] != "tie"]
     line: dict[str, Any] = {"a": a, "b": b, "share": np.nan, "low": np.nan, "high": np.nan}
     if len(decided):
         values = decided["choice"].map(CHOICES).to_numpy(np.float64)
         found = mean_interval(values, decided["synset"].to_numpy(), None, low=0, high=1)
         line |= {"share": found.value, "low": found.lo, "high": found.hi}
-    return {
-        **line,
+    line |= {
         "votes": len(decided),
         "ties": len(votes) - len(decided),
         "synsets": votes["synset"].nunique(),
         "annotators": votes["annotator"].nunique(),
-        "alpha": alpha(votes),
     }
+    for name, found in (("alpha", alpha(votes)), ("alpha without ties", alpha(votes, ties=False))):
+        line |= {name: found.value, f"{name} low": found.lo, f"{name} high": found.hi}
+    return line
 
 
 def _bars(shares: pd.DataFrame, axes: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import spearmanr
+from t2i_core import statistics
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.table import read_table
@@ -116,28 +116,28 @@ def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator
         for model, own in wide.groupby(level="model")
         for other in wide.columns[1:]
     ]
-    summary = f"Spearman's rho over synsets of {measure} with each other column."
+    summary = (
+        f"Spearman's rho over synsets of {measure} with each other column; 95 % interval by Fisher's z, p exact "
+        "up to 8 synsets."
+    )
     correlations = pd.DataFrame(lines)
     figure = partial(draw_correlations, correlations, "with", "model")
     yield Analysis("correlations", summary, correlations, figure)
 
 
 def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float | int]:
-    """Return Spearman's rho, its two-sided p-value and the number of pairs in which both values are finite.
+    """Return Spearman's rho with its 95 % interval, its two-sided p-value and the number of finite pairs.
 
     Args:
         a: Values, shape (n,).
         b: Values, shape (n,).
 
     Returns:
-        `rho`, `p` and `n`; `rho` and `p` are NaN for fewer than 3 pairs, or if `a` or `b` is constant.
+        `rho`, `low`, `high`, `p` and `n`; `rho` and `p` are NaN for fewer than 3 pairs, or if `a` or `b` is
+        constant; `low` and `high` also for fewer than 5 pairs.
     """
-    both = np.isfinite(a) & np.isfinite(b)
-    a, b = a[both], b[both]
-    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return {"rho": float("nan"), "p": float("nan"), "n": len(a)}
-    found = spearmanr(a, b)
-    return {"rho": float(found.statistic), "p": float(found.pvalue), "n": len(a)}
+    found = statistics.spearman(a, b)
+    return {"rho": found.value, "low": found.lo, "high": found.hi, "p": found.p, "n": found.n}
 
 
 def _draw_ranks(table: pd.DataFrame, measure: str, axes: Any) -> None:

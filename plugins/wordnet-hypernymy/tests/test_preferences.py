@@ -44,6 +44,8 @@ def test_shares_leave_ties_out_and_know_no_order(path, wide):
     # shares of x: cat 0, cow 1, dog 1, hen 1; differences -.4, .1, .2, .3
     ranks = np.corrcoef([1, 3, 3, 3], [1, 2, 3, 4])[0, 1]
     assert scores.table["rho"].tolist() == pytest.approx([ranks])
+    assert scores.table["low"].isna().all()  # 4 synsets are too few
+    assert scores.table["p"].tolist() == [0.5]  # of the 4 ranks of the first share
 
 
 def test_a_shares_interval_is_over_synsets(tmp_path, wide):
@@ -63,7 +65,12 @@ def test_alpha_is_krippendorffs(path):
     # units with two answers: aa, bb, (tie, a). Coincidences: a-a 2, b-b 2, tie-a 1 + 1; n = 6, of a 3, b 2, tie 1
     observed = 2 / 6
     expected = (3 * 2 + 3 * 1 + 2 * 1) * 2 / (6 * 5)
-    assert alpha(read_preferences(path)) == pytest.approx(1 - observed / expected)
+    found = alpha(read_preferences(path))
+    assert found.value == pytest.approx(1 - observed / expected)
+    assert found.lo < found.value < found.hi < 1
+    without = alpha(read_preferences(path), ties=False)  # two units, aa and bb
+    assert (without.value, without.hi, without.n_clusters) == (1, 1, 2)
+    assert without.lo == max(-1, 1 - (1 - 0.025**0.5) / (2 / 3))
 
 
 def frame(choices):
@@ -78,21 +85,21 @@ def frame(choices):
 CHOICES = st.lists(st.tuples(*[st.sampled_from(["a", "b", "tie"])] * 3), min_size=2, max_size=12)
 
 
-@settings(deadline=None)  # pandas takes as long as it likes where others work beside it
+@settings(deadline=None, max_examples=30)  # pandas takes as long as it likes where others work beside it
 @given(CHOICES)
 def test_alpha_knows_no_names_and_is_one_where_all_agree(choices):
-    found = alpha(frame(choices))
+    found = alpha(frame(choices)).value
     assert np.isnan(found) == (len({c for said in choices for c in said}) == 1)
     other = {"a": "tie", "tie": "b", "b": "a"}
-    assert alpha(frame([[other[c] for c in said] for said in choices])) == pytest.approx(found, nan_ok=True)
-    assert alpha(frame([said[::-1] for said in choices])) == pytest.approx(found, nan_ok=True)
+    assert alpha(frame([[other[c] for c in said] for said in choices])).value == pytest.approx(found, nan_ok=True)
+    assert alpha(frame([said[::-1] for said in choices])).value == pytest.approx(found, nan_ok=True)
     agreed = [(said[0],) * 3 for said in choices]
     if len(set(agreed)) > 1:
-        assert alpha(frame(agreed)) == 1
+        assert alpha(frame(agreed)).value == 1
 
 
 def test_one_annotator_agrees_with_nobody():
-    assert np.isnan(alpha(frame([("a",), ("b",)])))
+    assert np.isnan(alpha(frame([("a",), ("b",)])).value)
 
 
 def test_the_figure_is_drawn(path, wide):

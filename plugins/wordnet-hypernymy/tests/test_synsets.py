@@ -43,6 +43,7 @@ def test_correlations_are_of_ranks_over_what_both_have(study, tmp_path):
     assert synsets.table["captions"].tolist() == [7, 0, 100, 9]
     table = found.table.set_index("with")
     assert table.loc["entropy", ["rho", "n"]].tolist() == [-1, 4]
+    assert table.loc["entropy", "p"] == pytest.approx(2 / 24)
     assert table.loc["clipscore", "n"] == 3
     assert table.loc["clipscore", "rho"] == pytest.approx(1 - 6 * (4 + 1 + 1) / (3 * 8))
     assert table.loc["captions", "rho"] == pytest.approx(1 - 6 * (1 + 1 + 1 + 1) / (4 * 15))

@@ -8,7 +8,7 @@ import math
 
 import pandas as pd
 import pytest
-from t2i_arena_elo.agreement import alpha, verdicts
+from t2i_arena_elo.agreement import Answer, alpha, verdicts
 from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import read_battles, write_battles
 from t2i_arena_elo.battles import Battle
@@ -71,6 +71,8 @@ def test_people_and_models_are_rated_together_and_apart(voted, tmp_path):
     assert (people["units"], people["judges"], everybody["judges"]) == (8, 2, 3)
     # of 16 verdicts 14 are for apple and 2 are ties, in 2 of 8 pairs of verdicts
     assert people["alpha"] == pytest.approx(1 - (4 / 16) / (2 * 14 * 2 / (16 * 15)))
+    assert -1 <= people["alpha low"] <= people["alpha"] <= people["alpha high"] <= 1
+    assert people["alpha without ties"] is None  # all other verdicts are for apple
 
 
 def test_the_command_prints_tables_or_json(voted):
@@ -82,30 +84,29 @@ def test_the_command_prints_tables_or_json(voted):
     assert [m["model"] for m in data["ratings"]["people"]["models"]] == ["apple", "pear"]
 
 
-def test_alpha_is_that_of_the_literature():
-    """Krippendorff (2011), Computing Krippendorff's alpha-reliability, example C: nominal, .743."""
-    who = {
-        "A": "1 2 3 3 2 1 4 1 2 * * *",
-        "B": "1 2 3 3 2 2 4 1 2 5 * 3",
-        "C": "* 3 3 3 2 3 4 2 2 5 1 *",
-        "D": "1 2 3 3 2 4 4 1 2 5 1 *",
-    }
-    said = [(i, judge, v) for judge, row in who.items() for i, v in enumerate(row.split()) if v != "*"]
-    value, units = alpha(said)
-    assert value == pytest.approx(0.743, abs=5e-4)
-    assert units == 11
+def test_alpha_counts_the_units_that_two_judged():
+    said = [Answer(i, judge, value, f"p{i}") for judge, row in (("A", "xxy*"), ("B", "xyy*"), ("C", "*xyx"))
+            for i, value in enumerate(row) if value != "*"]  # fmt: skip
+    found, units = alpha(said)
+    assert units == 3
+    assert found.n_clusters == 3  # prompts
+    without, units = alpha(said, excluded=("y",))
+    assert units == 2
+    assert math.isnan(without.value)
 
 
 def test_alpha_does_not_exist_of_nothing_shared_or_all_the_same():
-    assert math.isnan(alpha([(1, "A", "x"), (2, "B", "y")])[0])
-    assert math.isnan(alpha([(1, "A", "x"), (1, "B", "x")])[0])
+    apart = [Answer(1, "A", "x", "p1"), Answer(2, "B", "y", "p2")]
+    equal = [Answer(1, "A", "x", "p1"), Answer(1, "B", "x", "p1")]
+    for said in (apart, equal, []):
+        assert math.isnan(alpha(said)[0].value)
 
 
 def test_who_contradicts_himself_when_sides_are_exchanged_says_tie():
     both = [Battle("p", "a", "b", "left", judge="j"), Battle("p", "b", "a", "left", judge="j")]
-    assert [said for *_, said in verdicts(both)] == ["tie"]
+    assert [said.value for said in verdicts(both)] == ["tie"]
     agreed = [Battle("p", "a", "b", "left", judge="j"), Battle("p", "b", "a", "right", judge="j")]
-    assert [said for *_, said in verdicts(agreed)] == ["better: a"]
+    assert [said.value for said in verdicts(agreed)] == ["better: a"]
     assert verdicts([Battle("p", "a", "b", "refused", judge="j")]) == []
 
 
@@ -156,6 +157,7 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
     assert found["ratings"] == {}
     units = {line["of"]: line["units"] for line in found["agreement"]}
     assert units == {"human, as people saw it": 8, "gender, as people saw it": 0}
+    assert tally([read_source(study.store.path)] * 2).agreement == found["agreement"]  # nobody counts twice
     with pytest.raises(BadOption, match=r"must end in|table"):
         CliRunner().invoke(app, ["export", str(study.store.path), "out.jsonl"], catch_exceptions=False)
 

@@ -1,0 +1,357 @@
+"""Agreement between raters: Cohen's and Fleiss' kappa, Krippendorff's alpha and phi, each with its interval.
+
+Items are resampled, in clusters where they belong together. The raters are fixed, so the interval says nothing of
+other raters; `krippendorff_alpha` and `fleiss_kappa` can resample them too. Intervals are t on the logit scale of
+[-1, 1], which is Fisher's z. If all answers agree, no variance can be estimated, and the lower end is that of
+Clopper and Pearson for the share of items with equal answers.
+
+References:
+    J. Cohen, A coefficient of agreement for nominal scales (1960).
+    J. L. Fleiss, Measuring nominal scale agreement among many raters (1971).
+    K. Krippendorff, Content analysis, 2nd edition (2004), chapter 11.
+    J. Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient (2004), for phi.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Iterable
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Literal
+
+import numpy as np
+
+from .design import FEW, Codes, Design, Floats, Term
+from .estimate import Estimate, check_level, estimate_from_variance
+from .proportions import clopper_pearson
+from .resampling import block_jackknife, replicate
+
+Raters = Literal["fixed", "new"]
+QUESTIONS: dict[Raters, str] = {
+    "fixed": "new items of this kind, these raters",
+    "new": "new items of this kind and new raters",
+}
+_ROUNDS = 1000
+_ROUNDING = 1e-12
+
+Coefficient = tuple[float, float]
+"""A coefficient (NaN if it does not exist) and the disagreement that chance would give, in [0, 1]."""
+
+
+def _encode(labels: Iterable[Hashable]) -> Codes:
+    """Number labels of any hashable kind in the order in which they occur."""
+    codes: dict[Hashable, int] = {}
+    return np.array([codes.setdefault(label, len(codes)) for label in labels], dtype=np.intp)
+
+
+# two raters -----------------------------------------------------------------------------------------------------
+
+
+def cohen_kappa(
+    a: Iterable[Hashable],
+    b: Iterable[Hashable],
+    cluster: Iterable[Hashable] | None = None,
+    *,
+    level: float = 0.95,
+) -> Estimate:
+    """Return Cohen's kappa of two raters' answers with its confidence interval.
+
+    Args:
+        a: The first rater's answer on each item, labels of any hashable kind, n of them.
+        b: The second rater's answer on each item, n of them.
+        cluster: The cluster of each item, such as its prompt. If None, each item is its own.
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        Kappa with its interval; all NaN if both raters always give the same answer, or without items.
+
+    Raises:
+        ValueError: If the lengths differ, or the level lies outside (0, 1).
+    """
+    return _estimate_pair(_compute_kappa, a, b, cluster, level)
+
+
+def phi(
+    a: Iterable[Hashable],
+    b: Iterable[Hashable],
+    cluster: Iterable[Hashable] | None = None,
+    *,
+    level: float = 0.95,
+) -> Estimate:
+    """Return the phi coefficient of two raters' answers with its confidence interval.
+
+    For more than two kinds of answer it is Gorodkin's R_K. The arguments and errors are those of `cohen_kappa`.
+
+    Returns:
+        Phi with its interval; all NaN if either rater always gives the same answer, or without items.
+    """
+    return _estimate_pair(_compute_phi, a, b, cluster, level)
+
+
+def _compute_kappa(shares: Floats) -> Coefficient:
+    expected = 1 - float((shares.sum(axis=0) * shares.sum(axis=1)).sum())
+    observed = 1 - float(np.trace(shares))
+    return (1 - observed / expected if expected > _ROUNDING else math.nan), expected
+
+
+def _compute_phi(shares: Floats) -> Coefficient:
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    chance = float((rows * columns).sum())
+    spreads = (1 - float(np.square(rows).sum())) * (1 - float(np.square(columns).sum()))
+    value = (float(np.trace(shares)) - chance) / math.sqrt(spreads) if spreads > _ROUNDING else math.nan
+    return value, 1 - chance
+
+
+def _estimate_pair(
+    of: Callable[[Floats], Coefficient],
+    a: Iterable[Hashable],
+    b: Iterable[Hashable],
+    cluster: Iterable[Hashable] | None,
+    level: float,
+) -> Estimate:
+    check_level(level)
+    first, second = list(a), list(b)
+    n = len(first)
+    if len(second) != n:
+        raise ValueError(f"a and b must pair up, got {n} and {len(second)} answers")
+    items = np.arange(n) if cluster is None else _encode(cluster)
+    if len(items) != n:
+        raise ValueError(f"cluster must have one label for each of {n} items, got {len(items)}")
+    codes = _encode([*first, *second])
+    answers = int(codes.max()) + 1 if n else 0
+
+    def compute(weights: Floats) -> Coefficient:
+        table = np.bincount(codes[:n] * answers + codes[n:], weights, answers**2).reshape(answers, answers)
+        return of(table / table.sum())
+
+    return _estimate_over_items(compute, items, level)
+
+
+# any number of raters -------------------------------------------------------------------------------------------
+
+
+def krippendorff_alpha(
+    item: Iterable[Hashable],
+    rater: Iterable[Hashable],
+    answer: Iterable[Hashable],
+    cluster: Iterable[Hashable] | None = None,
+    *,
+    excluded: Collection[Hashable] = (),
+    raters: Raters = "fixed",
+    level: float = 0.95,
+) -> Estimate:
+    """Return Krippendorff's nominal alpha of answers with its confidence interval.
+
+    Raters may have answered on different items. Items with a single answer do not count.
+
+    Args:
+        item: The item of each answer, labels of any hashable kind, n of them.
+        rater: The rater of each answer, at most one answer for each item and rater.
+        answer: The answers.
+        cluster: The cluster of each answer's item, such as its prompt. If None, each item is its own.
+        excluded: Answers that count as missing, such as ties.
+        raters: "fixed" for an interval about these raters; "new" resamples them too, which takes at least three.
+        level: The confidence level, in (0, 1).
+
+    Returns:
+        Alpha with its interval; all NaN if no item has two answers, or if all answers are equal.
+
+    Raises:
+        ValueError: If the lengths differ, a rater answers twice on an item, an item lies in two clusters, `raters`
+            is unknown, or the level lies outside (0, 1).
+    """
+    answers = _read_answers(item, rater, answer, cluster, excluded)
+    return _estimate_answers(_compute_alpha, answers, raters, level)
+
+
+def fleiss_kappa(
+    item: Iterable[Hashable],
+    rater: Iterable[Hashable],
+    answer: Iterable[Hashable],
+    cluster: Iterable[Hashable] | None = None,
+    *,
+    raters: Raters = "fixed",
+    level: float = 0.95,
+) -> Estimate:
+    """Return Fleiss' kappa of answers with its confidence interval.
+
+    The arguments are those of `krippendorff_alpha`, which also takes items with different numbers of answers.
+
+    Returns:
+        Kappa with its interval; all NaN if the items have one answer each, or if all answers are equal.
+
+    Raises:
+        ValueError: If items have different numbers of answers, or as `krippendorff_alpha` raises it.
+    """
+    answers = _read_answers(item, rater, answer, cluster, ())
+    if len(set(np.bincount(answers.item))) > 1:
+        raise ValueError("items have different numbers of answers; use krippendorff_alpha")
+    return _estimate_answers(_compute_fleiss, answers, raters, level)
+
+
+def _compute_alpha(agreement: float, counts: Floats) -> Coefficient:
+    n = float(counts.sum())
+    expected = (n**2 - float(np.square(counts).sum())) / (n * (n - 1)) if n > 1 else 0.0
+    return (1 - (1 - agreement) / expected if expected > _ROUNDING else math.nan), expected
+
+
+def _compute_fleiss(agreement: float, counts: Floats) -> Coefficient:
+    expected = 1 - float(np.square(counts / counts.sum()).sum())
+    return (1 - (1 - agreement) / expected if expected > _ROUNDING else math.nan), expected
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Answers as codes from 0, each of shape (n,)."""
+
+    item: Codes
+    rater: Codes
+    answer: Codes
+    cluster: Codes
+
+    def take(self, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Answers:
+        """Return some of the answers, their items numbered anew."""
+        return _Answers(_encode(self.item[rows]), self.rater[rows], self.answer[rows], self.cluster[rows])
+
+
+def _read_answers(
+    item: Iterable[Hashable],
+    rater: Iterable[Hashable],
+    answer: Iterable[Hashable],
+    cluster: Iterable[Hashable] | None,
+    excluded: Collection[Hashable],
+) -> _Answers:
+    items = list(item)
+    columns = {"item": items, "rater": list(rater), "answer": list(answer)}
+    columns["cluster"] = items if cluster is None else list(cluster)
+    if len({len(column) for column in columns.values()}) > 1:
+        lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
+        raise ValueError(f"every answer needs its item, rater and cluster, got {lengths}")
+    kept = [i for i, given in enumerate(columns["answer"]) if given not in excluded]
+    found = _Answers(**{name: _encode(column[i] for i in kept) for name, column in columns.items()})
+    if len(set(zip(found.item, found.rater, strict=True))) < len(kept):
+        raise ValueError("a rater answers twice on one item")
+    if len(set(zip(found.item, found.cluster, strict=True))) > len(set(found.item)):
+        raise ValueError("an item lies in more than one cluster")
+    return found
+
+
+def _coefficient_of(
+    of: Callable[[float, Floats], Coefficient], answers: _Answers
+) -> tuple[Callable[[Floats], Coefficient], Codes]:
+    """Return a coefficient as a function of items' weights, and the cluster of each item with two answers."""
+    size = np.bincount(answers.item)
+    answers = answers.take((size > 1)[answers.item]) if len(size) else answers
+    items = int(answers.item.max()) + 1 if len(answers.item) else 0
+    kinds = int(answers.answer.max()) + 1 if items else 0
+    counts = np.bincount(answers.item * kinds + answers.answer, minlength=items * kinds).reshape(items, kinds)
+    size = counts.sum(axis=1)
+    # the pairs of equal answers among all pairs of an item, times its number of answers
+    agreed = (np.square(counts).sum(axis=1) - size) / np.maximum(size - 1, 1)
+    cluster = np.zeros(items, dtype=np.intp)
+    cluster[answers.item] = answers.cluster
+
+    def compute(weights: Floats) -> Coefficient:
+        # no dot products: BLAS starts threads for those, which wait on a busy machine
+        weighted = (counts * weights[:, None]).sum(axis=0)
+        return of(float((agreed * weights).sum()) / float(weighted.sum()), weighted)
+
+    return compute, cluster
+
+
+def _estimate_answers(
+    of: Callable[[float, Floats], Coefficient], answers: _Answers, raters: Raters, level: float
+) -> Estimate:
+    check_level(level)
+    if raters not in QUESTIONS:
+        raise ValueError(f"raters must be one of {', '.join(QUESTIONS)}, got {raters!r}")
+    estimate = _estimate_over_items(*_coefficient_of(of, answers), level)
+    if raters == "fixed" or math.isnan(estimate.lo):
+        return replace(estimate, question=QUESTIONS[raters])
+    estimate = replace(estimate, question=QUESTIONS["new"])
+    distinct = np.unique(answers.rater)
+    without = []
+    for one in distinct if len(distinct) > 2 else ():
+        compute, items = _coefficient_of(of, answers.take(answers.rater != one))
+        without.append(compute(np.ones(len(items)))[0] if len(items) else math.nan)
+    if not without or not np.isfinite(without).all():
+        note = f"{len(distinct)} raters: too few to say what others would answer"
+        return replace(estimate, lo=math.nan, hi=math.nan, method="none (too few raters)").with_notes(note)
+    return _add_raters(estimate, without, level)
+
+
+def _add_raters(estimate: Estimate, without: list[float], level: float) -> Estimate:
+    """Widen an interval over items by the variance between raters, from the coefficients without each of them.
+
+    Chance variation of single answers is in both variances and is not taken out again: the interval is wide rather
+    than narrow.
+    """
+    se = block_jackknife(estimate.value, without).se or 0.0
+    if se <= _ROUNDING:
+        return estimate
+    items, n = (estimate.se or 0.0) ** 2, len(without)
+    variance = items + se**2
+    df = variance**2 / (items**2 / max(estimate.df or 1.0, 1.0) + se**4 / (n - 1))
+    term = Term(np.arange(n), n)
+    notes = (*estimate.notes, *((f"{n} raters: with fewer than {FEW} the interval is rough",) if n < FEW else ()))
+    design = Design(QUESTIONS["new"], "items x raters", (term,), term, n, "raters", notes)
+    found = estimate_from_variance(
+        estimate.value, variance, df, design, form="logit", bounds=(-1.0, 1.0), level=level
+    )
+    return replace(found, n_clusters=min(n, estimate.n_clusters))
+
+
+# intervals ------------------------------------------------------------------------------------------------------
+
+
+def _estimate_over_items(compute: Callable[[Floats], Coefficient], cluster: Codes, level: float) -> Estimate:
+    """Return a coefficient with its interval over clusters of items.
+
+    Args:
+        compute: Takes one weight for each item and returns the coefficient.
+        cluster: The cluster of each item.
+        level: The confidence level, in (0, 1).
+    """
+    question, clusters = QUESTIONS["fixed"], len(np.unique(cluster))
+    if not clusters:
+        return Estimate(math.nan, math.nan, math.nan, "none (no items)", question, 0)
+    value, expected = compute(np.ones(len(cluster)))
+    if math.isnan(value):
+        return Estimate(
+            math.nan, math.nan, math.nan, "none (no value)", question, clusters, notes=("all answers are equal",)
+        )
+    value = min(max(value, -1.0), 1.0)
+    notes = (f"{clusters} items: with fewer than {FEW} the interval is rough",) if clusters < FEW else ()
+    if value > 1 - _ROUNDING:
+        return _estimate_perfect(expected, clusters, notes, level)
+    replicates = replicate(
+        lambda weights: {"value": compute(weights)[0]},
+        cluster,
+        None,
+        interval="new",
+        crossed=False,
+        strata=None,
+        rounds=_ROUNDS,
+        rng_seed=0,
+    )
+    design = replace(
+        replicates.design, question=question, clusters="items", trials=clusters, trial_name="items", notes=notes
+    )
+    return replace(replicates, design=design).estimate(
+        value, itemgetter("value"), form="logit", bounds=(-1.0, 1.0), level=level
+    )
+
+
+def _estimate_perfect(expected: float, clusters: int, notes: tuple[str, ...], level: float) -> Estimate:
+    """Return 1 with a lower end by Clopper and Pearson: each item agrees in full or not at all."""
+    disagreeing = 1 - clopper_pearson(clusters, clusters, level)[0]
+    return Estimate(
+        1.0,
+        max(-1.0, 1 - disagreeing / expected),
+        1.0,
+        f"Clopper-Pearson, n = {clusters} items",
+        QUESTIONS["fixed"],
+        clusters,
+        notes=(*notes, f"all answers agree: each of {clusters} items counts as one trial"),
+    )
