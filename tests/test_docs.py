@@ -140,7 +140,7 @@ def test_the_capability_that_is_shown_is_checked_and_kept() -> None:
     exec(compile(block, "docs/plugins.md", "exec", dont_inherit=True), names)
     answer = names["Sharpness"](0.5)
     assert decode(encode(answer, "sharpness", None, Query()), "sharpness", None) == answer
-    with pytest.raises(ValueError, match="want 0 or more"):
+    with pytest.raises(ValueError, match="must be 0 or more"):
         encode(names["Sharpness"](-0.5), "sharpness", None, Query())
     (adapter,) = list_adapters("sharpness")
     assert adapter.combine(Features(np.array([0.25], np.float32))) == names["Sharpness"](0.25)
