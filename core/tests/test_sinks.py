@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadFolder, BadModel, BadOption, BrokenPlugin, NoJudge, UnknownName
 from t2i_core.api.progress import Silent
+from t2i_core.api.redaction import RedactingFile
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
@@ -248,11 +251,66 @@ def test_samples_come_in_blocks_that_make_the_table() -> None:
         next(run.iterate_samples())
 
 
-def test_a_file_of_a_sink_is_whole_or_absent_and_never_the_runs_own() -> None:
+OWN_NAMES = (
+    *("run.json", "RUN.JSON", ".run.json.7.part", "run.json/mine"),
+    *("samples.csv", "failures.csv", "measurements.csv", "Evidence.jsonl", ".plan", ".lock", ".lock-1-of-2"),
+    *("images", "images/mine.txt", "Images/test-model/metadata.jsonl", "images/test-model/00001-0.png"),
+)
+OTHER_PATHS = (
+    *("", ".", "..", "./run.json", "mine/./a", "mine/../run.json", "../other/run.json", "mine//a", "mine/"),
+    *(
+        "/tmp/a",
+        "//tmp/a",
+        "mine\\..\\run.json",
+        "C:run.json",
+        "run.json::$DATA",
+        "run.json.",
+        "run.json ",
+        "a\0b",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [(OWN_NAMES, "is one of the run's own files"), (OTHER_PATHS, "not a path within the run's folder")],
+)
+def test_a_sink_cannot_name_the_runs_own_files_nor_files_elsewhere(names: tuple[str, ...], says: str) -> None:
     run = generate()
-    for name in ("run.json", "samples.csv"):
-        with pytest.raises(BadFolder, match="is one of the run's own files"), write_export(run, name):
+    before = list_files()
+    for name in names:
+        with pytest.raises(BadFolder, match=says), write_export(run, name):
             pass
+        with pytest.raises(BadFolder, match=says):
+            remove_other_exports(run, name, set(), "")
+    assert list_files() == before
+
+
+def list_files() -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in Path.cwd().rglob("*") if p.is_file()}
+
+
+def test_only_errors_of_the_file_itself_say_that_it_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = generate()
+    with pytest.raises(ConnectionError, match="no server"), write_export(run, "a.txt"):
+        raise ConnectionError("no server")
+    (run.folder / "folder").mkdir()
+    with pytest.raises(BadFolder, match="run/folder: cannot be written"), write_export(run, "folder"):
+        pass
+    with pytest.raises(BadFolder, match=r"cannot be written .No such file"), write_export(run, "mine/a.txt"):
+        shutil.rmtree(run.folder / "mine")  # so that the finished file cannot be put in its place
+
+    def refuse(self: Any, text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(RedactingFile, "write", refuse)
+    with pytest.raises(BadFolder, match=r"cannot be written .No space left"), write_export(run, "a.txt") as file:
+        file.writelines(["a"])
+    assert not (run.folder / "a.txt").exists()
+
+
+def test_a_file_of_a_sink_is_whole_or_absent() -> None:
+    run = generate()
     with pytest.raises(TypeError), write_export(run, "mine/a.txt") as file:
         file.writelines(["half", None])  # type: ignore[list-item]
     assert list(Path("run/mine").iterdir()) == []
@@ -261,6 +319,9 @@ def test_a_file_of_a_sink_is_whole_or_absent_and_never_the_runs_own() -> None:
             file.write(name)
     remove_other_exports(run, "mine", {"a.txt"}, ".txt")
     assert {p.name for p in Path("run/mine").iterdir()} == {"a.txt", "c.md"}
+    remove_other_exports(run, "mine", set(), "")
+    assert not Path("run/mine").exists()
+    remove_other_exports(run, "mine", set(), "")  # nothing to remove
 
 
 # the suite ------------------------------------------------------------------------------------------------------
