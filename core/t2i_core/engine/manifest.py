@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import distributions
@@ -57,6 +58,8 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             model.label: {
                 **model.component.manifest(),
                 "settings": model.settings,
+                "domain": model.component.info.domain.name,
+                "classes": None if model.classes is None else [asdict(each) for each in model.classes],
                 "reported": store.settings(model.fingerprint) or {},
                 "reported_as_judge": _read_reported_as_judge(model.component, store),
             }

@@ -25,7 +25,7 @@ from ..api.plugin_info import (
     SelfJudgingInfo,
     SinkInfo,
 )
-from ..api.prompt import Prompt
+from ..api.prompt import ObjectClass, Prompt
 from ..api.redaction import redact
 from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
@@ -175,7 +175,18 @@ class _Planner:
         settings = " ".join(f"{k}={v}" for k, v in asked.settings.items())
         label = redact(asked.label or f"{found.spec} {settings}".strip())
         given = self.options_for("generator", found.name)
-        return Model(found, label, {**given, **asked.settings})
+        return Model(found, label, {**given, **asked.settings}, self.list_classes(found))
+
+    def list_classes(self, generator: Component[GeneratorInfo]) -> tuple[ObjectClass, ...] | None:
+        """Return the classes that a generator declares; None if it declares none."""
+        list_labels = generator.info.labels
+        if list_labels is None:
+            return None
+        with guard_plugin(generator, "to say which classes it can draw"):
+            classes = tuple(list_labels(generator.argument, generator.options))
+        if strange := next((each for each in classes if not isinstance(each, ObjectClass)), None):
+            raise BrokenPlugin(f"{describe_component(generator)}: its labels must be ObjectClass, got {strange!r}")
+        return classes
 
     def sinks(self) -> tuple[Component[SinkInfo], ...]:
         """Return the sinks, checked. The digest of their code is not needed, because no result depends on it."""
@@ -289,7 +300,8 @@ class _Planner:
             raise BadOption(
                 f"the label {label!r} is taken by the upper bound of metric {job.metric.spec!r}; choose another"
             )
-        return replace(job, grids=(self.grid(Model(generator, label, {}), job.prompts, job.seeds),), bound=label)
+        model = Model(generator, label, {}, self.list_classes(generator))
+        return replace(job, grids=(self.grid(model, job.prompts, job.seeds),), bound=label)
 
     def grid(self, model: Model, prompts: tuple[Prompt, ...], seeds: tuple[int, ...]) -> SampleGrid:
         """Return a model's samples, the same object for all metrics that use the same ones."""

@@ -45,10 +45,27 @@ class ComponentRecord(Typed):
     reported: dict[str, Any] = Field({}, description="settings that the loaded component reported")
 
 
+class ClassRecord(Typed):
+    """A class of objects."""
+
+    name: str = Field(description="the name that prompts use")
+    synset: str | None = Field(None, description="the WordNet 3.0 synset, or null")
+
+
 class ModelRecord(ComponentRecord):
     """A model that was evaluated."""
 
     settings: dict[str, Any] = Field(description="the options given for this label")
+    domain: str | None = Field(
+        None,
+        description="the domain of its images",
+        exclude_if=lambda domain: domain is None,
+    )
+    classes: list[ClassRecord] | None = Field(
+        None,
+        description="every class that it can draw, each with `name` and `synset`, if it declares them",
+        exclude_if=lambda classes: classes is None,
+    )
     reported_as_judge: dict[str, Any] | None = Field(
         None,
         description="settings that it reported after it judged images",

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from pycocotools import mask as coco_mask
-from t2i_core.api import GeneratorInfo, Instance, ObjectClass, Progress, Truth
+from t2i_core.api import Instance, ObjectClass, Progress, Truth
 from t2i_core.api.errors import BrokenPlugin
-from t2i_core.api.plugin_guard import describe_component, guard_plugin
-from t2i_core.api.resolver import ResolvedComponent, installed_resolver
 from t2i_core.results.export_file import remove_other_exports, write_export
+from t2i_core.results.manifest import ClassRecord
 from t2i_core.results.run import Run
 
 FOLDER = "annotations"
@@ -38,7 +37,6 @@ class CocoAnnotations:
         Raises:
             BadFolder: If a truth is damaged, or the folder cannot be written.
             BrokenPlugin: If a model draws a class that it does not declare.
-            T2IError: If a model that reports what it draws is no longer installed.
         """
         total = sum(1 for _ in _list_images(run))
         with ExitStack() as files:
@@ -101,6 +99,7 @@ class _Annotations:
 
     def __init__(self, label: str, run: Run, files: ExitStack) -> None:
         self._label = label
+        self._record = run.manifest.models[label]
         self._run = run
         self._files = files
         self.place = ""
@@ -109,7 +108,7 @@ class _Annotations:
     def add(self, image: _Image, truth: Truth) -> None:
         """Add one image with what is really drawn in it."""
         self._n_truths += 1
-        if self._classes is None:
+        if self._record.classes is None:
             return
         self.place = image.path.parent.name
         images, objects = self._spools
@@ -126,14 +125,16 @@ class _Annotations:
         """Write the file, if any image is annotated."""
         if not self.place:
             return
-        component, classes = self._component, self._classes or ()
         info = {
             "description": f"What is really drawn in the images of {self._label}",
-            "contributor": component.dist,
-            "version": component.version,
+            "contributor": self._record.dist,
+            "version": self._record.version,
         }
-        domain = component.info.domain.name
-        categories = [_make_category(n, cls, domain) for n, cls in enumerate(classes, 1)]
+        domain = self._record.domain
+        categories = [
+            {"id": number, "name": cls.name, "supercategory": domain, "synset": cls.synset}
+            for number, cls in enumerate(self._record.classes or (), 1)
+        ]
         with write_export(self._run, self._name) as file:
             file.write(
                 f'{{"info": {json.dumps(info)},\n"licenses": [],\n"categories": {json.dumps(categories)},\n'
@@ -151,10 +152,15 @@ class _Annotations:
         if self.place:
             objects = f"{self._n_objects} objects in {self._n_images} images"
             return f"annotations of {self._label}: {self._name} ({objects})"
+        if self._n_truths and self._record.domain is None:
+            return (
+                f"run.json was written by an earlier version of t2i and does not say which classes {self._label} "
+                "can draw, so no annotations are written; run the run's command again to rewrite it"
+            )
         if self._n_truths:
             return (
-                f"{describe_component(self._component)} reports what it drew, but not which classes it can "
-                "draw (GeneratorInfo.labels), so no annotations are written"
+                f"{self._name_generator()} reports what it drew, but not which classes it can draw "
+                "(GeneratorInfo.labels), so no annotations are written"
             )
         return f"{self._label} does not report what it drew, so no annotations are written"
 
@@ -163,26 +169,8 @@ class _Annotations:
         return f"{FOLDER}/{self.place}.json"
 
     @cached_property
-    def _component(self) -> ResolvedComponent[GeneratorInfo]:
-        """The model's generator, under the options that it had in the run."""
-        record = self._run.manifest.models[self._label]
-        key = f"generator:{record.name.partition(':')[0]}"
-        found: ResolvedComponent[GeneratorInfo] = installed_resolver().component(
-            "generator", record.name, {key: record.options}
-        )
-        return found
-
-    @cached_property
-    def _classes(self) -> tuple[ObjectClass, ...] | None:
-        """The classes that the model declares."""
-        component = self._component
-        list_labels = component.info.labels
-        with guard_plugin(component, "to say which classes it can draw"):
-            return tuple(list_labels(component.setup().argument, component.options)) if list_labels else None
-
-    @cached_property
     def _numbers(self) -> dict[str, int]:
-        return {_identify_class(cls): number for number, cls in enumerate(self._classes or (), 1)}
+        return {_identify_class(cls): number for number, cls in enumerate(self._record.classes or (), 1)}
 
     @cached_property
     def _spools(self) -> tuple[TextIO, TextIO]:
@@ -196,11 +184,15 @@ class _Annotations:
         try:
             return self._numbers[_identify_class(cls)]
         except KeyError:
-            known = ", ".join(label.name for label in self._classes or ())
+            known = ", ".join(each.name for each in self._record.classes or ())
             raise BrokenPlugin(
-                f"{describe_component(self._component)} drew {cls.name!r}, which is not one of the classes "
+                f"{self._name_generator()} drew {cls.name!r}, which is not one of the classes "
                 f"that it declares ({known})"
             ) from None
+
+    def _name_generator(self) -> str:
+        record = self._record
+        return f"generator {record.name!r}" + (f" ({record.dist} {record.version})" if record.dist else "")
 
 
 def _make_image(image: _Image) -> dict[str, Any]:
@@ -231,11 +223,7 @@ def _make_annotation(number: int, image: int, category: int, instance: Instance)
     }
 
 
-def _make_category(number: int, cls: ObjectClass, domain: str) -> dict[str, Any]:
-    return {"id": number, "name": cls.name, "supercategory": domain, "synset": cls.synset}
-
-
-def _identify_class(cls: ObjectClass) -> str:
+def _identify_class(cls: ObjectClass | ClassRecord) -> str:
     """Return the text that is equal for equal classes of one generator, as in `ObjectClass.same_as`."""
     return cls.synset or cls.name
 

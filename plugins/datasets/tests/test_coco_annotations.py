@@ -50,13 +50,7 @@ PROMPTS = tuple(Prompt(f"p{n}", text) for n, text in enumerate(TEXTS))
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(coco_annotations, "installed_resolver", lambda: StaticResolver(*MODELS))
-    MODELS[:] = [painter()]
     return tmp_path / "cache"
-
-
-MODELS: list[GeneratorInfo] = []
-"""The models that the sink finds installed."""
 
 
 def masks_of(prompt: Prompt, seed: int) -> list[tuple[ObjectClass, np.ndarray]]:
@@ -119,7 +113,6 @@ def generate(
 ) -> Run:
     source = PromptSourceInfo(name="list", summary="A list.", prompts=lambda setup: prompts)
     asked = tuple(m if isinstance(m, ModelRequest) else ModelRequest(m) for m in models)
-    MODELS[:] = [model.spec for model in asked]
     request = Request(
         models=asked,
         prompts=("list",),
@@ -226,6 +219,20 @@ def test_models_without_truth_or_without_classes_have_no_annotations_and_a_note(
     assert not Path("run/annotations").exists()
     assert "GeneratorInfo.labels" in heard.notes[-1]
     assert "no annotations are written" in heard.notes[-1]
+
+
+def test_a_run_of_an_earlier_version_gets_a_note() -> None:
+    run = generate(painter(), sinks=())
+    data = json.loads(Path("run/run.json").read_text())
+    assert data["models"]["painter"]["classes"][1] == {"name": "dog", "synset": "dog.n.01"}
+    del data["models"]["painter"]["domain"], data["models"]["painter"]["classes"]
+    Path("run/run.json").write_text(json.dumps(data))
+    heard = Heard()
+    coco_annotations.CocoAnnotations().write(load_run("run"), heard)
+    assert "run.json was written by an earlier version of t2i" in heard.notes[-1]
+    assert not Path("run/annotations").exists()
+    generate(painter())  # the same command rewrites run.json
+    assert len(annotations()["images"]) == len(run.samples())
 
 
 def test_only_existing_images_are_annotated_and_keep_their_numbers() -> None:
