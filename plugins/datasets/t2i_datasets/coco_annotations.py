@@ -38,11 +38,17 @@ class CocoAnnotations:
             BadFolder: If a truth is damaged, or the folder cannot be written.
             BrokenPlugin: If a model draws a class that it does not declare.
         """
-        total = sum(1 for _ in _list_images(run))
+        # first, so that a failure leaves no annotations of earlier images
+        remove_other_exports(run, FOLDER, set(), ".json")
+        counts = Counter((image.model, image.is_own) for image in _list_images(run))
+        n_own = sum(count for (_, is_own), count in counts.items() if is_own)
         with ExitStack() as files:
-            models = {label: _Annotations(label, run, files) for label in run.manifest.models}
-            with progress.task("annotating images", total, "images") as task:
-                images, again = tee(_list_images(run))
+            models = {
+                label: _Annotations(label, run, files, counts[label, True], counts[label, False])
+                for label in run.manifest.models
+            }
+            with progress.task("annotating images", n_own, "images") as task:
+                images, again = tee(image for image in _list_images(run) if image.is_own)
                 for image, truth in zip(images, run.truths(each.digest for each in again), strict=True):
                     if truth is not None:
                         models[image.model].add(image, truth)
@@ -50,20 +56,17 @@ class CocoAnnotations:
             for model in models.values():
                 model.write()
                 progress.note(model.note)
-        remove_other_exports(
-            run, FOLDER, {f"{model.place}.json" for model in models.values() if model.place}, ".json"
-        )
 
 
 class _Image(NamedTuple):
-    """An image in the run's folder.
+    """An image of the run.
 
     Attributes:
         model: Label of its model.
         number: Its place among all samples of its model, from 1, whether they have an image or not.
         prompt: Id of its prompt.
         seed: Its seed.
-        path: Its path within the run's folder.
+        path: Its path within the run's folder; for an image that existed already, its path elsewhere.
         digest: SHA-256 of its file.
         size: Width and height in pixels.
     """
@@ -76,32 +79,45 @@ class _Image(NamedTuple):
     digest: str
     size: tuple[int, int]
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it was generated; images that existed already stay where they are."""
+        return self.path.parts[:1] == ("images",)
+
 
 def _list_images(run: Run) -> Iterator[_Image]:
-    """Yield the images in a run's folder; images that existed already stay where they are."""
+    """Yield the images of a run."""
     numbers: Counter[str] = Counter()
     columns = ["model", "prompt", "seed", "status", "image", "digest", "width", "height"]
     for block in run.iterate_samples():
         for model, prompt, seed, status, image, digest, width, height in block[columns].itertuples(index=False):
             numbers[model] += 1
-            path = PurePosixPath(image if status == "ok" else "")
-            if path.parts[:1] == ("images",):
+            if status == "ok":
                 size = (int(width), int(height))
-                yield _Image(model, numbers[model], prompt, int(seed), path, digest, size)
+                yield _Image(model, numbers[model], prompt, int(seed), PurePosixPath(image), digest, size)
 
 
 class _Annotations:
     """The annotations of one model.
 
+    Args:
+        label: The model's label.
+        run: The run.
+        files: Closes the files that wait.
+        n_own: Number of its images in the run's folder.
+        n_existing: Number of its images that existed already.
+
     Attributes:
         place: Name of the model's folder of images; empty until an image is annotated.
     """
 
-    def __init__(self, label: str, run: Run, files: ExitStack) -> None:
+    def __init__(self, label: str, run: Run, files: ExitStack, n_own: int, n_existing: int) -> None:
         self._label = label
         self._record = run.manifest.models[label]
         self._run = run
         self._files = files
+        self._n_own = n_own
+        self._n_existing = n_existing
         self.place = ""
         self._n_truths = self._n_images = self._n_objects = 0
 
@@ -129,6 +145,7 @@ class _Annotations:
             "description": f"What is really drawn in the images of {self._label}",
             "contributor": self._record.dist,
             "version": self._record.version,
+            "samples": self._run.manifest.files["samples.csv"],
         }
         domain = self._record.domain
         categories = [
@@ -149,20 +166,35 @@ class _Annotations:
     @property
     def note(self) -> str:
         """What was written, or why nothing was."""
-        if self.place:
-            objects = f"{self._n_objects} objects in {self._n_images} images"
-            return f"annotations of {self._label}: {self._name} ({objects})"
-        if self._n_truths and self._record.domain is None:
+        if not self.place:
+            return f"{self._reason}, so no annotations are written"
+        objects = f"{self._n_objects} objects in {self._n_images} images"
+        left_out = self._n_own - self._n_images
+        lacking = f"; {left_out} of {self._n_own} images have no ground truth and are left out" if left_out else ""
+        return f"annotations of {self._label}: {self._name} ({objects}{lacking})"
+
+    @property
+    def _reason(self) -> str:
+        """Why no image is annotated."""
+        if self._n_own == 0:
+            reason = "images existed already, and what they show is not known"
+            return f"{self._label}: its {reason}" if self._n_existing else f"{self._label} has no images"
+        if self._record.domain is None:
             return (
                 f"run.json was written by an earlier version of t2i and does not say which classes {self._label} "
-                "can draw, so no annotations are written; run the run's command again to rewrite it"
+                "can draw (run its command again to rewrite it)"
+            )
+        if self._record.classes is not None:
+            return (
+                f"the cache does not hold what {self._label} drew in its {self._n_own} images (to generate them "
+                "again, give the run's command with --fresh)"
             )
         if self._n_truths:
             return (
                 f"{self._name_generator()} reports what it drew, but not which classes it can draw "
-                "(GeneratorInfo.labels), so no annotations are written"
+                "(GeneratorInfo.labels)"
             )
-        return f"{self._label} does not report what it drew, so no annotations are written"
+        return f"{self._label} does not report what it drew"
 
     @property
     def _name(self) -> str:
