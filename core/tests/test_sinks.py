@@ -135,6 +135,28 @@ def test_a_sink_that_fails_harms_neither_the_run_nor_the_next_sink(
     assert len(called) == 1
 
 
+def test_a_failure_names_the_sink_once_without_secrets_and_with_every_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRACKER_TOKEN", "h7Kq2vXz9LmP4sWd")
+
+    class Sink:
+        def write(self, run: Run, progress: Progress) -> None:
+            raise RuntimeError("h7Kq2vXz9LmP4sWd is not valid")
+
+        def close(self) -> None:
+            raise RuntimeError("cannot log out as h7Kq2vXz9LmP4sWd")
+
+    info = SinkInfo(name="tracker", summary="S.", create=lambda setup: Sink(), argument="ACCOUNT")
+    run = generate("tracker:h7Kq2vXz9LmP4sWd", installed=(info,))
+    (failure,) = run.sink_failures
+    assert failure.sink == "tracker:***"
+    assert failure.reason == (
+        "sink 'tracker:***' failed to write the run: RuntimeError: *** is not valid; "
+        "sink 'tracker:***' failed to let go: RuntimeError: cannot log out as ***"
+    )
+
+
 def test_a_factory_that_fails_is_a_sink_that_fails() -> None:
     def create(setup: Any) -> Any:
         raise RuntimeError("no licence")
