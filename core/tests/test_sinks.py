@@ -25,6 +25,7 @@ from t2i_core.api import (
 from t2i_core.api.errors import BadFolder, BadModel, BadOption, BrokenPlugin, NoJudge, UnknownName
 from t2i_core.api.progress import Silent
 from t2i_core.api.redaction import RedactingFile
+from t2i_core.engine.dry_run import forecast_plan
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
@@ -108,6 +109,45 @@ def test_sinks_do_not_change_the_identity_of_a_run() -> None:
     bare, written = plan(), plan(sink(raise_it(ValueError())))
     assert (bare.digest, bare.folder) == (written.digest, written.folder)
     assert [each.name for each in written.sinks] == ["sink"]
+
+
+def test_run_json_and_the_plan_name_the_sinks_with_their_options() -> None:
+    write = raise_it(RuntimeError("oh"))
+    info = sink(write, "good", options=Level, argument="PROJECT")
+    asked = Request(
+        models=TEST_MODEL,
+        prompts=TEST_PROMPTS.name,
+        out="run",
+        sinks=["good:mine", "own"],
+        options={"good": {"level": 2}},
+    )
+    plan = make_plan(asked, StaticResolver(TEST_PROMPTS, info, sink(write, "own")))
+    assert forecast_plan(plan)["sinks"] == ["good:mine", "own"]
+    run_plan(plan)
+    manifest = load_run("run").manifest
+    assert manifest.request.sinks == ["good:mine", "own"]
+    recorded = [part for part in manifest.components if part.kind == "sink"]
+    assert [(part.name, part.argument, part.options, part.fingerprint) for part in recorded] == [
+        ("good:mine", "mine", {"level": 2}, ""),
+        ("own", None, {}, ""),
+    ]
+
+
+def test_a_shard_says_that_sinks_wait_for_the_whole_run() -> None:
+    good = sink(lambda run, progress: None)
+    assert (generate(good, shard="1/2").partial or "").endswith(
+        "run the same command without --shard for the data set, which also writes to the sinks"
+    )
+    assert (generate(shard="1/2").partial or "").endswith("for the data set")
+
+
+def test_a_plan_without_sinks_does_not_check_them() -> None:
+    def check(setup: Any) -> None:
+        raise BadModel("no such project")
+
+    info = sink(raise_it(ValueError()), "good", options=Level, loading=Loading(check=check))
+    request = Request(models=TEST_MODEL, prompts=TEST_PROMPTS.name, sinks="good", options={"good": {"level": 2}})
+    assert make_plan(request, StaticResolver(TEST_PROMPTS, info), with_sinks=False).sinks == ()
 
 
 @pytest.mark.parametrize(

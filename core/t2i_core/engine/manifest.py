@@ -46,6 +46,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "metrics": sorted({job.metric.spec for job in plan.jobs}),
             "prompts": sorted({each.prompts_name for each in plan.sample_sets}),
             "seeds": sorted({seed for each in plan.sample_sets for seed in each.seeds}),
+            "sinks": [sink.spec for sink in plan.sinks],
             "limit": request.limit,
             "interval": request.interval,
             "noise": request.noise,
@@ -66,8 +67,11 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             for model in plan.models
         },
         "components": [
-            {"kind": c.kind, **c.manifest(), "reported": store.settings(c.fingerprint) or {}}
-            for c in used.values()
+            *(
+                {"kind": c.kind, **c.manifest(), "reported": store.settings(c.fingerprint) or {}}
+                for c in used.values()
+            ),
+            *({"kind": sink.kind, **sink.manifest()} for sink in plan.sinks),
         ],
         "installed": [dict(entry) for entry in plan.installed],
         "device": {

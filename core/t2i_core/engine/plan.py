@@ -82,20 +82,26 @@ class Plan:
         return tuple(job for job in self.jobs if job.generates) or self.images
 
 
-def make_plan(request: Request, resolver: Resolver[Component[Any]] | None = None, dry: bool = False) -> Plan:
+def make_plan(
+    request: Request,
+    resolver: Resolver[Component[Any]] | None = None,
+    dry: bool = False,
+    with_sinks: bool = True,
+) -> Plan:
     """Make the plan of a request, without loading weights.
 
     Args:
         request: The request.
         resolver: Finds components by name. If None, among the installed plugins.
         dry: True if the plan is only shown: images that prompts bring need not exist yet.
+        with_sinks: False to look up the sinks only: they are not checked, and the plan has none.
 
     Raises:
         T2IError: If something is wrong with the request.
     """
     if not request.models:
         raise BadOption("no model to evaluate; name one with --model")
-    return _Planner(request, resolver, dry).plan()
+    return _Planner(request, resolver, dry, with_sinks).plan()
 
 
 def _split_address(key: str) -> tuple[str, str]:
@@ -110,9 +116,12 @@ _Settled = tuple[Component[MetricInfo], Metric, Defaults]
 class _Planner:
     """Settles one request, and remembers the components that it uses, to find options that nothing uses."""
 
-    def __init__(self, request: Request, resolver: Resolver[Component[Any]] | None, dry: bool) -> None:
+    def __init__(
+        self, request: Request, resolver: Resolver[Component[Any]] | None, dry: bool, with_sinks: bool
+    ) -> None:
         self.request = request
         self.dry = dry
+        self.with_sinks = with_sinks
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
         self.notes: list[str] = []
@@ -190,9 +199,10 @@ class _Planner:
 
     def sinks(self) -> tuple[Component[SinkInfo], ...]:
         """Return the sinks, checked. The digest of their code is not needed, because no result depends on it."""
+        sinks = [self.look_up("sink", asked) for asked in dict.fromkeys(self.request.sinks)]
         found = []
-        for asked in dict.fromkeys(self.request.sinks):
-            sink = settle_on_machine(self.look_up("sink", asked), self.request.device, self.request.offline)
+        for sink in sinks if self.with_sinks else ():
+            sink = settle_on_machine(sink, self.request.device, self.request.offline)
             self.check_component(sink)
             found.append(sink)
         return tuple(found)

@@ -18,6 +18,7 @@ class RequestRecord(Typed):
     metrics: list[str] = Field(description="the metrics; empty for `t2i generate`")
     prompts: list[str] = Field(description="the prompt sources or files of all metrics")
     seeds: list[Seed] = Field(description="the seeds of all metrics")
+    sinks: list[str] = Field([], description="the sinks")
     limit: int | None = Field(None, description="`--limit`, or null")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")
     noise: Literal["shared", "per-prompt"] = Field(description="`--noise`")
@@ -41,7 +42,9 @@ class ComponentRecord(Typed):
         exclude_if=lambda original: original is None,
     )
     options: dict[str, Any] = Field(description="all options, with defaults")
-    fingerprint: str = Field(description="SHA-256 of everything that its results depend on")
+    fingerprint: str = Field(
+        description="SHA-256 of everything that its results depend on; empty for a sink, because it has none"
+    )
     reported: dict[str, Any] = Field({}, description="settings that the loaded component reported")
 
 
@@ -76,7 +79,7 @@ class ModelRecord(ComponentRecord):
 class PartRecord(ComponentRecord):
     """A component that took part in a run."""
 
-    kind: str = Field(description="`generator`, `judge` or `metric`")
+    kind: str = Field(description="`generator`, `judge`, `metric` or `sink`")
     metric_version: Count | None = Field(
         None,
         description="for a metric: the version of its numbers",
@@ -134,7 +137,7 @@ class Manifest(Typed):
     command: list[str] = Field(description="the command line, word by word")
     request: RequestRecord = Field(description="the request")
     models: dict[str, ModelRecord] = Field(description="the models by label")
-    components: list[PartRecord] = Field(description="every component that took part, judges among them")
+    components: list[PartRecord] = Field(description="every component that took part, judges and sinks among them")
     installed: list[dict[str, Any]] = Field([], description="every component that was installed")
     device: DeviceRecord = Field(description="device, batch size and threads")
     python: str = Field(description="version of Python")
