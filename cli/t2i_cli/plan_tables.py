@@ -12,7 +12,7 @@ from .progress import format_duration, format_rate
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
-    """Print a plan: models, prompts and seeds, metrics and judges, and how much of the work is cached.
+    """Print a plan: models, prompts and seeds, metrics and judges, sinks, and how much of the work is cached.
 
     Args:
         console: Where to print.
@@ -35,6 +35,8 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
         console.print(shown(reason))
     for what in ("images", "observations") if measures else ("images",):
         console.print(shown(_format_work(what, plan[what])))
+    if plan["sinks"]:
+        console.print(shown(f"sinks: {', '.join(plan['sinks'])}"))
     for note in plan["notes"]:
         console.print(shown(note))
     if plan["folder"] is not None:

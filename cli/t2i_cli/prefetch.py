@@ -50,6 +50,8 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
 
 def _fetch(found: Any, device: str | None) -> str:
     """Download the files of a component, and return a note on the result."""
+    if found.kind == "sink" and found.info.loading.prefetch is None:
+        return "needs no download"  # its check may ask a server
     revisions = fetch_weights(found, device)
     if revisions is not None:
         return ", ".join(["is here", *revisions])
@@ -65,7 +67,7 @@ def _find_components(
     if Path(name).suffix in _RECIPES:
         request = make_request({"options": options}, Path(name), registry)
         # the recipe may be written for another machine, with a GPU and without network access
-        plan = make_plan(replace(request, device=device, offline=False), registry)
+        plan = make_plan(replace(request, device=device, offline=False), registry, with_sinks=False)
         yield from (model.component for model in plan.models)
         for job in plan.jobs:
             yield from (served.choice.judge for served in job.needs if served.choice)

@@ -352,24 +352,38 @@ def fault() -> None:
 """
 
 
-def test_a_sink_that_fails_leaves_the_results_and_sets_the_exit_code(toy, install, t2i):
-    source = """
-        from t2i_core.api import SinkInfo, hookimpl
-        from t2i_core.api.errors import BadFolder
-        class Sink:
-            def __init__(self, error): self.error = error
-            def write(self, run, progress):
-                if self.error: raise self.error
-                (run.folder / "scores.txt").write_text(str(run.results[0].score))
-        @hookimpl
-        def t2i_sinks():
-            sinks = {"good": None, "bad": OSError("gone"), "full": BadFolder("disk: is full")}
-            return [
-                SinkInfo(name=name, summary="S.", create=lambda setup, error=error: Sink(error))
-                for name, error in sinks.items()
-            ]
-    """
-    install("x-sinks", {"t2i.sinks": dict.fromkeys(("good", "bad", "full"), "x_sinks")}, {"x_sinks": source})
+SINKS = """
+    from t2i_core.api import Loading, Options, SinkInfo, hookimpl
+    from t2i_core.api.errors import BadFolder, BadModel
+    class Where(Options):
+        project: str = "none"
+    class Sink:
+        def __init__(self, error): self.error = error
+        def write(self, run, progress):
+            if self.error: raise self.error
+            (run.folder / "scores.txt").write_text(str([result.score for result in run.results]))
+    def check(setup):
+        if setup.options.project == "closed":
+            raise BadModel("no access to the project")
+    @hookimpl
+    def t2i_sinks():
+        sinks = {"good": None, "bad": OSError("gone"), "full": BadFolder("disk: is full")}
+        sinks["stop"] = KeyboardInterrupt()
+        return [
+            SinkInfo(name=name, summary="S.", create=lambda setup, error=error: Sink(error), options=Where,
+                     loading=Loading(check=check))
+            for name, error in sinks.items()
+        ]
+"""
+
+
+@pytest.fixture
+def sinks(toy, install):
+    names = ("good", "bad", "full", "stop")
+    install("x-sinks", {"t2i.sinks": dict.fromkeys(names, "x_sinks")}, {"x_sinks": SINKS})
+
+
+def test_a_sink_that_fails_leaves_the_results_and_sets_the_exit_code(sinks, t2i):
     done = t2i(*EVAL, "--sink", "bad", "--sink", "full", "--sink", "good", "--out", "run", "--json")
     assert done.exit_code == 4
     assert json.loads(done.stdout)["results"][0]["n_ok"] == 16
@@ -386,3 +400,46 @@ def test_a_sink_that_fails_leaves_the_results_and_sets_the_exit_code(toy, instal
     assert "line 4, sinks.1: unknown sink 'goood'" in t2i("eval", "--recipe", "r.yaml", "--out", "never").stderr
     assert not Path("never").exists()
     assert t2i("eval", "--recipe", "r.yaml", "--sink", "good", "--dry-run").exit_code == 0
+
+
+def test_the_plan_names_the_sinks(sinks, t2i):
+    named = (*EVAL, "--sink", "good", "--sink", "bad", "--dry-run")
+    assert "\nsinks: good, bad\n" in t2i(*named).stdout
+    assert json.loads(t2i(*named, "--json").stdout)["sinks"] == ["good", "bad"]
+    assert "sinks" not in t2i(*EVAL, "--dry-run").stdout
+
+
+def test_a_failed_run_is_written_to_its_sinks_and_keeps_its_exit_code(sinks, t2i):
+    done = t2i(*EVAL, "-o", "grey.fail=1", "--sink", "bad", "--sink", "good", "--out", "run")
+    assert done.exit_code == 8
+    assert Path("run/scores.txt").read_text() == "[None]"
+    failed, verdict = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert failed.startswith("error: sink 'bad'")
+    assert "no sample has a value" in verdict
+
+
+def test_sinks_wait_for_the_run_without_shard(sinks, t2i):
+    words = (*EVAL, "--sink", "good", "--out", "run")
+    shard = t2i(*words, "--shard", "1/2")
+    assert shard.exit_code == 0
+    assert "run the same command without --shard for the scores, which also writes to the sinks" in shard.stderr
+    assert not Path("run/scores.txt").exists()
+    assert t2i(*words).exit_code == 0
+    assert Path("run/scores.txt").is_file()
+
+
+def test_an_interrupt_in_a_sink_leaves_a_run_that_is_done(sinks, t2i):
+    done = t2i(*EVAL, "--sink", "stop", "--sink", "good", "--out", "run")
+    assert done.exit_code == 130
+    assert "error: interrupted; finished work is kept" in done.stderr
+    assert json.loads(Path("run/run.json").read_text())["status"] == "done"
+    assert not Path("run/scores.txt").exists()
+
+
+def test_prefetch_does_not_check_sinks(sinks, t2i):
+    closed = "metrics: brightness\nmodels: grey\nprompts: four\nsinks: good\noptions: {good: {project: closed}}\n"
+    Path("r.yaml").write_text(closed)
+    assert "no access to the project" in t2i("eval", "--recipe", "r.yaml").stderr
+    for words in (("r.yaml",), ("good", "-o", "good.project=closed")):
+        done = t2i("prefetch", *words)
+        assert (done.exit_code, done.stderr) == (0, "")

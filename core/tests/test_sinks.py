@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadFolder, BadModel, BadOption, BrokenPlugin, NoJudge, UnknownName
 from t2i_core.api.progress import Silent
+from t2i_core.api.redaction import RedactingFile
+from t2i_core.engine.dry_run import forecast_plan
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
@@ -107,6 +111,45 @@ def test_sinks_do_not_change_the_identity_of_a_run() -> None:
     assert [each.name for each in written.sinks] == ["sink"]
 
 
+def test_run_json_and_the_plan_name_the_sinks_with_their_options() -> None:
+    write = raise_it(RuntimeError("oh"))
+    info = sink(write, "good", options=Level, argument="PROJECT")
+    asked = Request(
+        models=TEST_MODEL,
+        prompts=TEST_PROMPTS.name,
+        out="run",
+        sinks=["good:mine", "own"],
+        options={"good": {"level": 2}},
+    )
+    plan = make_plan(asked, StaticResolver(TEST_PROMPTS, info, sink(write, "own")))
+    assert forecast_plan(plan)["sinks"] == ["good:mine", "own"]
+    run_plan(plan)
+    manifest = load_run("run").manifest
+    assert manifest.request.sinks == ["good:mine", "own"]
+    recorded = [part for part in manifest.components if part.kind == "sink"]
+    assert [(part.name, part.argument, part.options, part.fingerprint) for part in recorded] == [
+        ("good:mine", "mine", {"level": 2}, ""),
+        ("own", None, {}, ""),
+    ]
+
+
+def test_a_shard_says_that_sinks_wait_for_the_whole_run() -> None:
+    good = sink(lambda run, progress: None)
+    assert (generate(good, shard="1/2").partial or "").endswith(
+        "run the same command without --shard for the data set, which also writes to the sinks"
+    )
+    assert (generate(shard="1/2").partial or "").endswith("for the data set")
+
+
+def test_a_plan_without_sinks_does_not_check_them() -> None:
+    def check(setup: Any) -> None:
+        raise BadModel("no such project")
+
+    info = sink(raise_it(ValueError()), "good", options=Level, loading=Loading(check=check))
+    request = Request(models=TEST_MODEL, prompts=TEST_PROMPTS.name, sinks="good", options={"good": {"level": 2}})
+    assert make_plan(request, StaticResolver(TEST_PROMPTS, info), with_sinks=False).sinks == ()
+
+
 @pytest.mark.parametrize(
     ("error", "exit_code", "says"),
     [
@@ -130,6 +173,28 @@ def test_a_sink_that_fails_harms_neither_the_run_nor_the_next_sink(
     assert run.failed is None
     assert load_run("run").status == "done"
     assert len(called) == 1
+
+
+def test_a_failure_names_the_sink_once_without_secrets_and_with_every_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRACKER_TOKEN", "h7Kq2vXz9LmP4sWd")
+
+    class Sink:
+        def write(self, run: Run, progress: Progress) -> None:
+            raise RuntimeError("h7Kq2vXz9LmP4sWd is not valid")
+
+        def close(self) -> None:
+            raise RuntimeError("cannot log out as h7Kq2vXz9LmP4sWd")
+
+    info = SinkInfo(name="tracker", summary="S.", create=lambda setup: Sink(), argument="ACCOUNT")
+    run = generate("tracker:h7Kq2vXz9LmP4sWd", installed=(info,))
+    (failure,) = run.sink_failures
+    assert failure.sink == "tracker:***"
+    assert failure.reason == (
+        "sink 'tracker:***' failed to write the run: RuntimeError: *** is not valid; "
+        "sink 'tracker:***' failed to let go: RuntimeError: cannot log out as ***"
+    )
 
 
 def test_a_factory_that_fails_is_a_sink_that_fails() -> None:
@@ -248,11 +313,66 @@ def test_samples_come_in_blocks_that_make_the_table() -> None:
         next(run.iterate_samples())
 
 
-def test_a_file_of_a_sink_is_whole_or_absent_and_never_the_runs_own() -> None:
+OWN_NAMES = (
+    *("run.json", "RUN.JSON", ".run.json.7.part", "run.json/mine"),
+    *("samples.csv", "failures.csv", "measurements.csv", "Evidence.jsonl", ".plan", ".lock", ".lock-1-of-2"),
+    *("images", "images/mine.txt", "Images/test-model/metadata.jsonl", "images/test-model/00001-0.png"),
+)
+OTHER_PATHS = (
+    *("", ".", "..", "./run.json", "mine/./a", "mine/../run.json", "../other/run.json", "mine//a", "mine/"),
+    *(
+        "/tmp/a",
+        "//tmp/a",
+        "mine\\..\\run.json",
+        "C:run.json",
+        "run.json::$DATA",
+        "run.json.",
+        "run.json ",
+        "a\0b",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [(OWN_NAMES, "is one of the run's own files"), (OTHER_PATHS, "not a path within the run's folder")],
+)
+def test_a_sink_cannot_name_the_runs_own_files_nor_files_elsewhere(names: tuple[str, ...], says: str) -> None:
     run = generate()
-    for name in ("run.json", "samples.csv"):
-        with pytest.raises(BadFolder, match="is one of the run's own files"), write_export(run, name):
+    before = list_files()
+    for name in names:
+        with pytest.raises(BadFolder, match=says), write_export(run, name):
             pass
+        with pytest.raises(BadFolder, match=says):
+            remove_other_exports(run, name, set(), "")
+    assert list_files() == before
+
+
+def list_files() -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in Path.cwd().rglob("*") if p.is_file()}
+
+
+def test_only_errors_of_the_file_itself_say_that_it_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = generate()
+    with pytest.raises(ConnectionError, match="no server"), write_export(run, "a.txt"):
+        raise ConnectionError("no server")
+    (run.folder / "folder").mkdir()
+    with pytest.raises(BadFolder, match="run/folder: cannot be written"), write_export(run, "folder"):
+        pass
+    with pytest.raises(BadFolder, match=r"cannot be written .No such file"), write_export(run, "mine/a.txt"):
+        shutil.rmtree(run.folder / "mine")  # so that the finished file cannot be put in its place
+
+    def refuse(self: Any, text: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(RedactingFile, "write", refuse)
+    with pytest.raises(BadFolder, match=r"cannot be written .No space left"), write_export(run, "a.txt") as file:
+        file.writelines(["a"])
+    assert not (run.folder / "a.txt").exists()
+
+
+def test_a_file_of_a_sink_is_whole_or_absent() -> None:
+    run = generate()
     with pytest.raises(TypeError), write_export(run, "mine/a.txt") as file:
         file.writelines(["half", None])  # type: ignore[list-item]
     assert list(Path("run/mine").iterdir()) == []
@@ -261,6 +381,9 @@ def test_a_file_of_a_sink_is_whole_or_absent_and_never_the_runs_own() -> None:
             file.write(name)
     remove_other_exports(run, "mine", {"a.txt"}, ".txt")
     assert {p.name for p in Path("run/mine").iterdir()} == {"a.txt", "c.md"}
+    remove_other_exports(run, "mine", set(), "")
+    assert not Path("run/mine").exists()
+    remove_other_exports(run, "mine", set(), "")  # nothing to remove
 
 
 # the suite ------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from ..api.plugin_info import (
     PromptSourceInfo,
     SelfJudgingInfo,
     Setup,
+    SinkInfo,
 )
 from ..api.prompt import ObjectClass
 from ..api.redaction import learn_secrets
@@ -180,7 +181,7 @@ class Component(Generic[InfoT]):
             **({"original": original} if (original := self.info.about.original) else {}),
             **({"metric_version": self.info.version} if isinstance(self.info, MetricInfo) else {}),
             "options": self.options.model_dump(mode="json"),
-            "fingerprint": self.fingerprint,
+            "fingerprint": "" if isinstance(self.info, SinkInfo) else self.fingerprint,
         }
 
 

@@ -62,7 +62,7 @@ class _Images(Work):
 
 
 def forecast_plan(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain data: folder, jobs, images and observations to make and cached, notes.
+    """Return the plan as plain data: folder, jobs, images and observations to make and cached, sinks, notes.
 
     If nothing is measured, there are no metrics, judges and observations. The folder is null if its name depends
     on images of prompts that do not exist yet.
@@ -83,6 +83,7 @@ def forecast_plan(plan: Plan) -> dict[str, Any]:
         ],
         "images": asdict(images),
         **observations,
+        "sinks": [sink.spec for sink in plan.sinks],
         "notes": [*plan.notes, *first, *lacking],
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import distributions
@@ -45,6 +46,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "metrics": sorted({job.metric.spec for job in plan.jobs}),
             "prompts": sorted({each.prompts_name for each in plan.sample_sets}),
             "seeds": sorted({seed for each in plan.sample_sets for seed in each.seeds}),
+            "sinks": [sink.spec for sink in plan.sinks],
             "limit": request.limit,
             "interval": request.interval,
             "noise": request.noise,
@@ -57,6 +59,8 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             model.label: {
                 **model.component.manifest(),
                 "settings": model.settings,
+                "domain": model.component.info.domain.name,
+                "classes": None if model.classes is None else [asdict(each) for each in model.classes],
                 "reported": store.settings(model.fingerprint) or {},
                 "reported_as_judge": _read_reported_as_judge(model.component, store),
                 "unshared_seeds": model.unshared_seeds,
@@ -64,8 +68,11 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             for model in plan.models
         },
         "components": [
-            {"kind": c.kind, **c.manifest(), "reported": store.settings(c.fingerprint) or {}}
-            for c in used.values()
+            *(
+                {"kind": c.kind, **c.manifest(), "reported": store.settings(c.fingerprint) or {}}
+                for c in used.values()
+            ),
+            *({"kind": sink.kind, **sink.manifest()} for sink in plan.sinks),
         ],
         "installed": [dict(entry) for entry in plan.installed],
         "device": {

@@ -25,7 +25,7 @@ from ..api.plugin_info import (
     SelfJudgingInfo,
     SinkInfo,
 )
-from ..api.prompt import Prompt
+from ..api.prompt import ObjectClass, Prompt
 from ..api.redaction import redact
 from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
@@ -82,20 +82,26 @@ class Plan:
         return tuple(job for job in self.jobs if job.generates) or self.images
 
 
-def make_plan(request: Request, resolver: Resolver[Component[Any]] | None = None, dry: bool = False) -> Plan:
+def make_plan(
+    request: Request,
+    resolver: Resolver[Component[Any]] | None = None,
+    dry: bool = False,
+    with_sinks: bool = True,
+) -> Plan:
     """Make the plan of a request, without loading weights.
 
     Args:
         request: The request.
         resolver: Finds components by name. If None, among the installed plugins.
         dry: True if the plan is only shown: images that prompts bring need not exist yet.
+        with_sinks: False to look up the sinks only: they are not checked, and the plan has none.
 
     Raises:
         T2IError: If something is wrong with the request.
     """
     if not request.models:
         raise BadOption("no model to evaluate; name one with --model")
-    return _Planner(request, resolver, dry).plan()
+    return _Planner(request, resolver, dry, with_sinks).plan()
 
 
 def _split_address(key: str) -> tuple[str, str]:
@@ -110,9 +116,12 @@ _Settled = tuple[Component[MetricInfo], Metric, Defaults]
 class _Planner:
     """Settles one request, and remembers the components that it uses, to find options that nothing uses."""
 
-    def __init__(self, request: Request, resolver: Resolver[Component[Any]] | None, dry: bool) -> None:
+    def __init__(
+        self, request: Request, resolver: Resolver[Component[Any]] | None, dry: bool, with_sinks: bool
+    ) -> None:
         self.request = request
         self.dry = dry
+        self.with_sinks = with_sinks
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
         self.notes: list[str] = []
@@ -185,13 +194,25 @@ class _Planner:
                 why = info.unshared_seeds(generator.setup())
                 if not isinstance(why, str | None):
                     raise TypeError(f"gave {type(why).__name__}; it must give a reason in words, or None")
-        return Model(generator, label, settings, why)
+        return Model(generator, label, settings, why, self.list_classes(generator))
+
+    def list_classes(self, generator: Component[GeneratorInfo]) -> tuple[ObjectClass, ...] | None:
+        """Return the classes that a generator declares; None if it declares none."""
+        list_labels = generator.info.labels
+        if list_labels is None:
+            return None
+        with guard_plugin(generator, "to say which classes it can draw"):
+            classes = tuple(list_labels(generator.argument, generator.options))
+        if strange := next((each for each in classes if not isinstance(each, ObjectClass)), None):
+            raise BrokenPlugin(f"{describe_component(generator)}: its labels must be ObjectClass, got {strange!r}")
+        return classes
 
     def sinks(self) -> tuple[Component[SinkInfo], ...]:
         """Return the sinks, checked. The digest of their code is not needed, because no result depends on it."""
+        sinks = [self.look_up("sink", asked) for asked in dict.fromkeys(self.request.sinks)]
         found = []
-        for asked in dict.fromkeys(self.request.sinks):
-            sink = settle_on_machine(self.look_up("sink", asked), self.request.device, self.request.offline)
+        for sink in sinks if self.with_sinks else ():
+            sink = settle_on_machine(sink, self.request.device, self.request.offline)
             self.check_component(sink)
             found.append(sink)
         return tuple(found)

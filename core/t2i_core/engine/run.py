@@ -128,11 +128,12 @@ def _summarize_shard(work: _Work, made: Made) -> Run:
     tried = sum(1 for job in plan.jobs for _ in job.items()) + sum(1 for s in plan.images for _ in s.samples())
     done = f"part {part} of {parts} is done ({reasons.total()} failed)"
     wanted = "scores" if plan.jobs else "data set"
+    then = ", which also writes to the sinks" if plan.sinks else ""
     return Run(
         work.folder.path,
         make_manifest(plan, work.store, work.started),
         failed=make_verdict((reasons.total() / max(tried, 1), done), plan.request.max_failed, reasons),
-        partial=f"{done}: run the same command without --shard for the {wanted}",
+        partial=f"{done}: run the same command without --shard for the {wanted}{then}",
         made=made,
     )
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.generator import ImageRequest
 from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo
-from ..api.prompt import Prompt
+from ..api.prompt import ObjectClass, Prompt
 from ..storage.store import FORMAT
 from .component import Component
 from .request import NoisePolicy
@@ -30,12 +30,14 @@ class Model:
         settings: The options that the user gave it.
         unshared_seeds: Why its images of one seed have nothing in common between prompts, if they exist already
             and their seeds are not shared; None otherwise.
+        classes: The classes that it declares; None if it declares none.
     """
 
     component: Component[GeneratorInfo]
     label: str
     settings: dict[str, Any]
     unshared_seeds: str | None = None
+    classes: tuple[ObjectClass, ...] | None = None
 
     @property
     def fingerprint(self) -> str:

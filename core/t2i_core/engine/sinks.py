@@ -8,6 +8,7 @@ from ..api.errors import T2IError
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import SinkInfo
 from ..api.progress import Progress
+from ..api.redaction import redact
 from ..results.run import Run, SinkFailure
 from .component import Component
 from .lifecycle import Execution, open_component
@@ -33,6 +34,7 @@ def _write_to_sink(sink: Component[SinkInfo], run: Run, how: Execution, progress
         with open_component(sink, how) as instance, guard_plugin(sink, "to write the run"):
             instance.write(run, progress)
     except T2IError as error:
-        named, reason = describe_component(sink), str(error)
-        return SinkFailure(sink.spec, reason if named in reason else f"{named}: {reason}", error.exit_code)
+        named, reason = redact(describe_component(sink)), redact(str(error))
+        whole = "; ".join([reason if named in reason else f"{named}: {reason}", *getattr(error, "__notes__", ())])
+        return SinkFailure(redact(sink.spec), redact(whole), error.exit_code)
     return None

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import TextIOBase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ..api.errors import BadFolder
 from ..files.real_folder import open_folder
-from ..storage.manifest_file import MANIFEST
+from ..storage.run_files import is_own_path
 from ..storage.text_file import replace_text
 from .run import Run
 
 
 @contextmanager
-def write_export(run: Run, name: str) -> Iterator[TextIOBase]:
+def write_export(run: Run, name: str) -> Iterator[io.TextIOBase]:
     """Open a text file in a run's folder for writing. It appears when the block ends without an error.
 
-    Secrets are replaced.
+    Secrets are replaced. Errors that the block itself raises pass through.
 
     Args:
         run: The run.
         name: Path of the file within the folder, with `/` between names. Folders are made.
 
     Raises:
-        BadFolder: If the file is one of the run's own, or cannot be written.
+        BadFolder: If the name is not valid, the file is one of the run's own, or it cannot be written.
     """
-    if name == MANIFEST or name in run.manifest.files:
-        raise BadFolder(f"{run.path / name}: is one of the run's own files; write to another name")
+    path = _find_place(run, name)
+    raised: OSError | None = None
     try:
         with replace_text(run.folder, name) as file:
-            yield file
+            try:
+                yield _ExportFile(file, path)
+            except OSError as error:
+                raised = error
+                raise
     except OSError as error:
-        raise _explain(run.path / name, error) from error
+        if error is raised:
+            raise
+        raise _explain(path, error) from error
 
 
 def remove_other_exports(run: Run, folder: str, kept: set[str], suffix: str) -> None:
-    """Remove what an earlier call left in a folder that one sink alone writes to.
+    """Remove what an earlier call left in a folder that one sink alone writes to, and the folder if it is empty.
 
     Args:
         run: The run.
@@ -46,15 +52,59 @@ def remove_other_exports(run: Run, folder: str, kept: set[str], suffix: str) -> 
         suffix: Only files whose names end like this are removed.
 
     Raises:
-        BadFolder: If a file cannot be removed.
+        BadFolder: If the name is not valid, the folder is one of the run's own, or a file cannot be removed.
     """
+    path = _find_place(run, folder)
     try:
-        with open_folder(run.folder) as own, own.folder(folder) as place:
-            for name in place.names():
-                if name.endswith(suffix) and name not in kept:
-                    place.remove(name)
+        with open_folder(run.folder) as own:
+            with own.folder(folder) as place:
+                for name in place.names():
+                    if name.endswith(suffix) and name not in kept:
+                        place.remove(name)
+            own.remove_empty(folder)
     except OSError as error:
-        raise _explain(run.path / folder, error) from error
+        raise _explain(path, error) from error
+
+
+class _ExportFile(io.TextIOBase):
+    """A text file to write to, whose errors name the file."""
+
+    def __init__(self, file: io.TextIOBase, path: Path) -> None:
+        self._file = file
+        self._path = path
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        try:
+            return self._file.write(text)
+        except OSError as error:
+            raise _explain(self._path, error) from error
+
+    def flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise _explain(self._path, error) from error
+
+
+def _find_place(run: Run, name: str) -> Path:
+    """Return the path of a sink's file or folder for messages.
+
+    Raises:
+        BadFolder: If it leads out of the run's folder, has more than one spelling, or is one of the run's own.
+    """
+    path = PurePosixPath(name)
+    # Windows reads `\\` and `:`, and drops dots and blanks at the end of a name
+    plain = str(path) == name and not path.is_absolute() and not set(name) & {"\\", ":", "\0"}
+    if not plain or not path.parts or any(part == ".." or part[-1] in ". " for part in path.parts):
+        raise BadFolder(
+            f"{name!r}: not a path within the run's folder; write a relative path such as 'mine/a.txt'"
+        )
+    if is_own_path(path):
+        raise BadFolder(f"{run.path / name}: is one of the run's own files; write to another name")
+    return run.path / name
 
 
 def _explain(path: Path, error: OSError) -> BadFolder:

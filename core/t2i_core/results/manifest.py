@@ -18,6 +18,7 @@ class RequestRecord(Typed):
     metrics: list[str] = Field(description="the metrics; empty for `t2i generate`")
     prompts: list[str] = Field(description="the prompt sources or files of all metrics")
     seeds: list[Seed] = Field(description="the seeds of all metrics")
+    sinks: list[str] = Field([], description="the sinks")
     limit: int | None = Field(None, description="`--limit`, or null")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")
     noise: Literal["shared", "per-prompt"] = Field(description="`--noise`")
@@ -41,14 +42,33 @@ class ComponentRecord(Typed):
         exclude_if=lambda original: original is None,
     )
     options: dict[str, Any] = Field(description="all options, with defaults")
-    fingerprint: str = Field(description="SHA-256 of everything that its results depend on")
+    fingerprint: str = Field(
+        description="SHA-256 of everything that its results depend on; empty for a sink, because it has none"
+    )
     reported: dict[str, Any] = Field({}, description="settings that the loaded component reported")
+
+
+class ClassRecord(Typed):
+    """A class of objects."""
+
+    name: str = Field(description="the name that prompts use")
+    synset: str | None = Field(None, description="the WordNet 3.0 synset, or null")
 
 
 class ModelRecord(ComponentRecord):
     """A model that was evaluated."""
 
     settings: dict[str, Any] = Field(description="the options given for this label")
+    domain: str | None = Field(
+        None,
+        description="the domain of its images",
+        exclude_if=lambda domain: domain is None,
+    )
+    classes: list[ClassRecord] | None = Field(
+        None,
+        description="every class that it can draw, each with `name` and `synset`, if it declares them",
+        exclude_if=lambda classes: classes is None,
+    )
     reported_as_judge: dict[str, Any] | None = Field(
         None,
         description="settings that it reported after it judged images",
@@ -65,7 +85,7 @@ class ModelRecord(ComponentRecord):
 class PartRecord(ComponentRecord):
     """A component that took part in a run."""
 
-    kind: str = Field(description="`generator`, `judge` or `metric`")
+    kind: str = Field(description="`generator`, `judge`, `metric` or `sink`")
     metric_version: Count | None = Field(
         None,
         description="for a metric: the version of its numbers",
@@ -123,7 +143,7 @@ class Manifest(Typed):
     command: list[str] = Field(description="the command line, word by word")
     request: RequestRecord = Field(description="the request")
     models: dict[str, ModelRecord] = Field(description="the models by label")
-    components: list[PartRecord] = Field(description="every component that took part, judges among them")
+    components: list[PartRecord] = Field(description="every component that took part, judges and sinks among them")
     installed: list[dict[str, Any]] = Field([], description="every component that was installed")
     device: DeviceRecord = Field(description="device, batch size and threads")
     python: str = Field(description="version of Python")

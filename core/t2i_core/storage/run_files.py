@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ..files.atomic_write import parse_unfinished_name
@@ -55,6 +56,16 @@ class OwnFile(NamedTuple):
 def make_run_image_name(place: str, prompt_number: int, seed: int) -> str:
     """Return the path of an image within the run's folder."""
     return f"images/{place}/{prompt_number:05d}-{seed}.png"
+
+
+def is_own_path(path: PurePosixPath) -> bool:
+    """Return whether a path within a run's folder is kept for the run: its tables, run.json, locks and images.
+
+    Upper and lower case count as the same, because some file systems do not tell them apart.
+    """
+    first = path.parts[0].casefold()
+    first = parse_unfinished_name(first) or first
+    return first == "images" or any(pattern.fullmatch(first) for pattern in (_RUN_FILE, _LOCK))
 
 
 def list_own_files(run: RealFolder) -> Iterator[OwnFile]:

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from pycocotools import mask as coco_mask
-from t2i_core.api import GeneratorInfo, Instance, ObjectClass, Progress, Truth
+from t2i_core.api import Instance, ObjectClass, Progress, Truth
 from t2i_core.api.errors import BrokenPlugin
-from t2i_core.api.plugin_guard import describe_component, guard_plugin
-from t2i_core.api.resolver import ResolvedComponent, installed_resolver
 from t2i_core.results.export_file import remove_other_exports, write_export
+from t2i_core.results.manifest import ClassRecord
 from t2i_core.results.run import Run
 
 FOLDER = "annotations"
@@ -38,13 +37,18 @@ class CocoAnnotations:
         Raises:
             BadFolder: If a truth is damaged, or the folder cannot be written.
             BrokenPlugin: If a model draws a class that it does not declare.
-            T2IError: If a model that reports what it draws is no longer installed.
         """
-        total = sum(1 for _ in _list_images(run))
+        # first, so that a failure leaves no annotations of earlier images
+        remove_other_exports(run, FOLDER, set(), ".json")
+        counts = Counter((image.model, image.is_own) for image in _list_images(run))
+        n_own = sum(count for (_, is_own), count in counts.items() if is_own)
         with ExitStack() as files:
-            models = {label: _Annotations(label, run, files) for label in run.manifest.models}
-            with progress.task("annotating images", total, "images") as task:
-                images, again = tee(_list_images(run))
+            models = {
+                label: _Annotations(label, run, files, counts[label, True], counts[label, False])
+                for label in run.manifest.models
+            }
+            with progress.task("annotating images", n_own, "images") as task:
+                images, again = tee(image for image in _list_images(run) if image.is_own)
                 for image, truth in zip(images, run.truths(each.digest for each in again), strict=True):
                     if truth is not None:
                         models[image.model].add(image, truth)
@@ -52,20 +56,17 @@ class CocoAnnotations:
             for model in models.values():
                 model.write()
                 progress.note(model.note)
-        remove_other_exports(
-            run, FOLDER, {f"{model.place}.json" for model in models.values() if model.place}, ".json"
-        )
 
 
 class _Image(NamedTuple):
-    """An image in the run's folder.
+    """An image of the run.
 
     Attributes:
         model: Label of its model.
         number: Its place among all samples of its model, from 1, whether they have an image or not.
         prompt: Id of its prompt.
         seed: Its seed.
-        path: Its path within the run's folder.
+        path: Its path within the run's folder; for an image that existed already, its path elsewhere.
         digest: SHA-256 of its file.
         size: Width and height in pixels.
     """
@@ -78,38 +79,52 @@ class _Image(NamedTuple):
     digest: str
     size: tuple[int, int]
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it was generated; images that existed already stay where they are."""
+        return self.path.parts[:1] == ("images",)
+
 
 def _list_images(run: Run) -> Iterator[_Image]:
-    """Yield the images in a run's folder; images that existed already stay where they are."""
+    """Yield the images of a run."""
     numbers: Counter[str] = Counter()
     columns = ["model", "prompt", "seed", "status", "image", "digest", "width", "height"]
     for block in run.iterate_samples():
         for model, prompt, seed, status, image, digest, width, height in block[columns].itertuples(index=False):
             numbers[model] += 1
-            path = PurePosixPath(image if status == "ok" else "")
-            if path.parts[:1] == ("images",):
+            if status == "ok":
                 size = (int(width), int(height))
-                yield _Image(model, numbers[model], prompt, int(seed), path, digest, size)
+                yield _Image(model, numbers[model], prompt, int(seed), PurePosixPath(image), digest, size)
 
 
 class _Annotations:
     """The annotations of one model.
 
+    Args:
+        label: The model's label.
+        run: The run.
+        files: Closes the files that wait.
+        n_own: Number of its images in the run's folder.
+        n_existing: Number of its images that existed already.
+
     Attributes:
         place: Name of the model's folder of images; empty until an image is annotated.
     """
 
-    def __init__(self, label: str, run: Run, files: ExitStack) -> None:
+    def __init__(self, label: str, run: Run, files: ExitStack, n_own: int, n_existing: int) -> None:
         self._label = label
+        self._record = run.manifest.models[label]
         self._run = run
         self._files = files
+        self._n_own = n_own
+        self._n_existing = n_existing
         self.place = ""
         self._n_truths = self._n_images = self._n_objects = 0
 
     def add(self, image: _Image, truth: Truth) -> None:
         """Add one image with what is really drawn in it."""
         self._n_truths += 1
-        if self._classes is None:
+        if self._record.classes is None:
             return
         self.place = image.path.parent.name
         images, objects = self._spools
@@ -126,14 +141,17 @@ class _Annotations:
         """Write the file, if any image is annotated."""
         if not self.place:
             return
-        component, classes = self._component, self._classes or ()
         info = {
             "description": f"What is really drawn in the images of {self._label}",
-            "contributor": component.dist,
-            "version": component.version,
+            "contributor": self._record.dist,
+            "version": self._record.version,
+            "samples": self._run.manifest.files["samples.csv"],
         }
-        domain = component.info.domain.name
-        categories = [_make_category(n, cls, domain) for n, cls in enumerate(classes, 1)]
+        domain = self._record.domain
+        categories = [
+            {"id": number, "name": cls.name, "supercategory": domain, "synset": cls.synset}
+            for number, cls in enumerate(self._record.classes or (), 1)
+        ]
         with write_export(self._run, self._name) as file:
             file.write(
                 f'{{"info": {json.dumps(info)},\n"licenses": [],\n"categories": {json.dumps(categories)},\n'
@@ -148,41 +166,43 @@ class _Annotations:
     @property
     def note(self) -> str:
         """What was written, or why nothing was."""
-        if self.place:
-            objects = f"{self._n_objects} objects in {self._n_images} images"
-            return f"annotations of {self._label}: {self._name} ({objects})"
+        if not self.place:
+            return f"{self._reason}, so no annotations are written"
+        objects = f"{self._n_objects} objects in {self._n_images} images"
+        left_out = self._n_own - self._n_images
+        lacking = f"; {left_out} of {self._n_own} images have no ground truth and are left out" if left_out else ""
+        return f"annotations of {self._label}: {self._name} ({objects}{lacking})"
+
+    @property
+    def _reason(self) -> str:
+        """Why no image is annotated."""
+        if self._n_own == 0:
+            reason = "images existed already, and what they show is not known"
+            return f"{self._label}: its {reason}" if self._n_existing else f"{self._label} has no images"
+        if self._record.domain is None:
+            return (
+                f"run.json was written by an earlier version of t2i and does not say which classes {self._label} "
+                "can draw (run its command again to rewrite it)"
+            )
+        if self._record.classes is not None:
+            return (
+                f"the cache does not hold what {self._label} drew in its {self._n_own} images (to generate them "
+                "again, give the run's command with --fresh)"
+            )
         if self._n_truths:
             return (
-                f"{describe_component(self._component)} reports what it drew, but not which classes it can "
-                "draw (GeneratorInfo.labels), so no annotations are written"
+                f"{self._name_generator()} reports what it drew, but not which classes it can draw "
+                "(GeneratorInfo.labels)"
             )
-        return f"{self._label} does not report what it drew, so no annotations are written"
+        return f"{self._label} does not report what it drew"
 
     @property
     def _name(self) -> str:
         return f"{FOLDER}/{self.place}.json"
 
     @cached_property
-    def _component(self) -> ResolvedComponent[GeneratorInfo]:
-        """The model's generator, under the options that it had in the run."""
-        record = self._run.manifest.models[self._label]
-        key = f"generator:{record.name.partition(':')[0]}"
-        found: ResolvedComponent[GeneratorInfo] = installed_resolver().component(
-            "generator", record.name, {key: record.options}
-        )
-        return found
-
-    @cached_property
-    def _classes(self) -> tuple[ObjectClass, ...] | None:
-        """The classes that the model declares."""
-        component = self._component
-        list_labels = component.info.labels
-        with guard_plugin(component, "to say which classes it can draw"):
-            return tuple(list_labels(component.setup().argument, component.options)) if list_labels else None
-
-    @cached_property
     def _numbers(self) -> dict[str, int]:
-        return {_identify_class(cls): number for number, cls in enumerate(self._classes or (), 1)}
+        return {_identify_class(cls): number for number, cls in enumerate(self._record.classes or (), 1)}
 
     @cached_property
     def _spools(self) -> tuple[TextIO, TextIO]:
@@ -196,11 +216,15 @@ class _Annotations:
         try:
             return self._numbers[_identify_class(cls)]
         except KeyError:
-            known = ", ".join(label.name for label in self._classes or ())
+            known = ", ".join(each.name for each in self._record.classes or ())
             raise BrokenPlugin(
-                f"{describe_component(self._component)} drew {cls.name!r}, which is not one of the classes "
+                f"{self._name_generator()} drew {cls.name!r}, which is not one of the classes "
                 f"that it declares ({known})"
             ) from None
+
+    def _name_generator(self) -> str:
+        record = self._record
+        return f"generator {record.name!r}" + (f" ({record.dist} {record.version})" if record.dist else "")
 
 
 def _make_image(image: _Image) -> dict[str, Any]:
@@ -231,11 +255,7 @@ def _make_annotation(number: int, image: int, category: int, instance: Instance)
     }
 
 
-def _make_category(number: int, cls: ObjectClass, domain: str) -> dict[str, Any]:
-    return {"id": number, "name": cls.name, "supercategory": domain, "synset": cls.synset}
-
-
-def _identify_class(cls: ObjectClass) -> str:
+def _identify_class(cls: ObjectClass | ClassRecord) -> str:
     """Return the text that is equal for equal classes of one generator, as in `ObjectClass.same_as`."""
     return cls.synset or cls.name
 

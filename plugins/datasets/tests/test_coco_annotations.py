@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +52,7 @@ PROMPTS = tuple(Prompt(f"p{n}", text) for n, text in enumerate(TEXTS))
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(coco_annotations, "installed_resolver", lambda: StaticResolver(*MODELS))
-    MODELS[:] = [painter()]
     return tmp_path / "cache"
-
-
-MODELS: list[GeneratorInfo] = []
-"""The models that the sink finds installed."""
 
 
 def masks_of(prompt: Prompt, seed: int) -> list[tuple[ObjectClass, np.ndarray]]:
@@ -119,7 +115,6 @@ def generate(
 ) -> Run:
     source = PromptSourceInfo(name="list", summary="A list.", prompts=lambda setup: prompts)
     asked = tuple(m if isinstance(m, ModelRequest) else ModelRequest(m) for m in models)
-    MODELS[:] = [model.spec for model in asked]
     request = Request(
         models=asked,
         prompts=("list",),
@@ -170,6 +165,7 @@ def test_annotations_are_the_truth_exactly() -> None:
             assert (entry["colour"], entry["attributes"]) == (("red", {"hat": "no"}) if n else (None, {}))
     assert ids == list(range(1, len(ids) + 1))
     assert heard.notes == [f"annotations of painter: annotations/painter.json ({len(ids)} objects in 12 images)"]
+    assert annotations()["info"]["samples"] == hashlib.sha256(Path("run/samples.csv").read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("kind", ["segm", "bbox"])
@@ -220,12 +216,29 @@ def test_models_without_truth_or_without_classes_have_no_annotations_and_a_note(
     heard = Heard()
     generate(painter(lambda r: Generated(drawn(r).image)), heard=heard)
     assert not Path("run/annotations").exists()
-    assert heard.notes == ["painter does not report what it drew, so no annotations are written"]
+    assert "the cache does not hold what painter drew in its 12 images" in heard.notes[-1]
+    Path("run").rename("unreported")
+    generate(painter(lambda r: Generated(drawn(r).image), labels=None), heard=heard, fresh=True)
+    assert heard.notes[-1] == "painter does not report what it drew, so no annotations are written"
     Path("run").rename("before")
     generate(painter(labels=None), heard=heard, fresh=True)
     assert not Path("run/annotations").exists()
     assert "GeneratorInfo.labels" in heard.notes[-1]
     assert "no annotations are written" in heard.notes[-1]
+
+
+def test_a_run_of_an_earlier_version_gets_a_note() -> None:
+    run = generate(painter(), sinks=())
+    data = json.loads(Path("run/run.json").read_text())
+    assert data["models"]["painter"]["classes"][1] == {"name": "dog", "synset": "dog.n.01"}
+    del data["models"]["painter"]["domain"], data["models"]["painter"]["classes"]
+    Path("run/run.json").write_text(json.dumps(data))
+    heard = Heard()
+    coco_annotations.CocoAnnotations().write(load_run("run"), heard)
+    assert "run.json was written by an earlier version of t2i" in heard.notes[-1]
+    assert not Path("run/annotations").exists()
+    generate(painter())  # the same command rewrites run.json
+    assert len(annotations()["images"]) == len(run.samples())
 
 
 def test_only_existing_images_are_annotated_and_keep_their_numbers() -> None:
@@ -245,10 +258,33 @@ def test_only_existing_images_are_annotated_and_keep_their_numbers() -> None:
 
 
 def test_annotations_of_an_earlier_run_are_removed() -> None:
+    heard = Heard()
     generate(painter())
     Path("run/annotations/notes.txt").write_text("mine")
-    generate(painter(lambda r: Failure("no")), fresh=True)
+    generate(painter(lambda r: Failure("no")), fresh=True, heard=heard)
     assert [p.name for p in Path("run/annotations").iterdir()] == ["notes.txt"]
+    assert heard.notes[-1] == "painter has no images, so no annotations are written"
+
+
+def test_a_failure_leaves_no_annotations_of_earlier_images() -> None:
+    generate(painter(draw_cat))
+    assert annotations()["annotations"]
+
+    def draw_horse(request: Any) -> Generated:
+        (cat,) = draw_cat(request).truth.instances
+        horse = replace(cat, cls=ObjectClass("horse", "horse.n.01"))
+        return Generated(np.full((HEIGHT, WIDTH, 3), 9, np.uint8), truth=Truth((WIDTH, HEIGHT), (horse,)))
+
+    again = generate(painter(draw_horse), fresh=True)
+    assert "drew 'horse'" in again.sink_failures[0].reason
+    assert not Path("run/annotations").exists()
+
+
+def test_images_without_a_truth_are_left_out_and_counted() -> None:
+    heard = Heard()
+    generate(painter(lambda r: drawn(r) if r.seed else Generated(drawn(r).image)), heard=heard)
+    assert {image["seed"] for image in annotations()["images"]} == {1, 2}
+    assert "in 8 images; 4 of 12 images have no ground truth and are left out)" in heard.notes[-1]
 
 
 def test_each_model_has_its_own() -> None:
@@ -267,8 +303,10 @@ def test_images_that_existed_already_are_not_annotated(tmp_path: Path) -> None:
     (kept,) = tmp_path.glob(f"cache/images/*/{run.samples()['digest'][0]}.png")
     file = shutil.copy(kept, tmp_path / "copy.png")
     Path("run").rename("before")
-    generate(painter(lambda r: Generated(file), name="files", info=ExistingImagesInfo))
+    heard = Heard()
+    generate(painter(lambda r: Generated(file), name="files", info=ExistingImagesInfo), heard=heard)
     assert not Path("run/annotations").exists()
+    assert "files: its images existed already, and what they show is not known" in heard.notes[-1]
 
 
 def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -286,7 +324,7 @@ def test_a_damaged_truth_is_an_error_and_the_same_command_heals_it(cache: Path) 
     alter_truth(cache)
     with pytest.raises(BadFolder, match=r"kept truth of image .* was altered; run the command again to fix it"):
         coco_annotations.CocoAnnotations().write(load_run("run"), Silent())
-    assert Path("run/annotations/painter.json").read_bytes() == before
+    assert not Path("run/annotations").exists()
     again = generate(painter())
     assert (again.made.images, again.sink_failures) == (1, ())
     assert Path("run/annotations/painter.json").read_bytes() == before
