@@ -663,7 +663,7 @@ def test_models_are_crossed_by_seed_only_if_both_share_their_seeds(tmp_path: Pat
         ("unnamed", "test-noise"): False,
     }
     assert (run.results[1].ci, run.results[1].interval) == (plain.results[1].ci, plain.results[1].interval)
-    assert run.comparisons[0] == replace_p(plain.comparisons[0], run.comparisons[0].p)
+    assert run.comparisons[0] == replace_p(plain.comparisons[0], run.comparisons[0].p_adjusted)
     note = "unnamed: 2 of 9 images name no seed, so seeds are not crossed with prompts"
     assert [note in r.notes for r in run.results] == [False, True, False]
     assert not any(note in r.notes for r in plain.results)  # there, --noise is the reason
@@ -674,7 +674,7 @@ def test_models_are_crossed_by_seed_only_if_both_share_their_seeds(tmp_path: Pat
 
 def replace_p(comparison: Any, p: float) -> Any:
     """The same comparison with another adjusted p, which depends on the run's other comparisons."""
-    return comparison.model_copy(update={"p": p})
+    return comparison.model_copy(update={"p_adjusted": p})
 
 
 def test_a_metric_of_pairs_is_crossed_by_seed_only_if_all_models_share_their_seeds(tmp_path: Path) -> None:
