@@ -54,6 +54,11 @@ eval --metric tiam --model simulator --prompts cells.csv
 eval --metric tiam --model simulator --prompts cut.jsonl
 eval --metric tiam --model simulator --prompts texts.txt --judge oracle
 eval --metric tiam --model folder:gone
+eval --metric tiam --model empty
+eval --metric tiam --model good=simulater
+eval --metric tiam --model diffusers:/no/such
+eval --metric tiam --model diffusers:./gone
+eval --metric tiam --model simulator --prompts tiam-5-1 --judge transformers-segmenter:/no/such
 eval --recipe gone.yaml
 eval --recipe cut.yaml
 analyze gone

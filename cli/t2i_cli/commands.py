@@ -11,6 +11,7 @@ import typer
 from t2i_core.api.errors import BrokenPlugin, T2IError
 from t2i_core.api.terminal import write_line
 from t2i_core.api.text import describe_error, escape_control_characters
+from t2i_core.files.home_folder import expand_home
 from typer.core import TyperCommand, TyperGroup
 
 from .interrupts import find_exit_code
@@ -45,7 +46,8 @@ class RootGroup(QuickGroup):
         )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that is called; load it if a plugin provides it."""
+        """Find the command that is called; load it if a plugin provides it. Expand `~` in its words."""
+        args = [_expand_home(word) for word in args]
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or super().get_command(ctx, name) is not None:
             return name, command, rest
@@ -107,6 +109,12 @@ def run_safely(command: Any) -> None:
             f"({DEBUG_VARIABLE}=1 or --debug shows the traceback)"
         )
         sys.exit(1)
+
+
+def _expand_home(word: str) -> str:
+    """Return a word with the home folder in place of `~`; shells leave it in `--out=~/run` and in quotes."""
+    flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return f"{flag}{equals}{expand_home(value)}"
 
 
 def say_error(message: str, command: str = "") -> None:

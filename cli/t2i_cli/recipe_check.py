@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from t2i_core.api.errors import BadRecipe, T2IError, join_clauses
 from t2i_core.api.plugin_info import Kind
+from t2i_core.api.resolver import OptionTable
 from t2i_core.engine.request_field import Place
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .recipe import Recipe
 
-Table = dict[str, dict[str, Any]]
 
-
-def check_components(recipe: Recipe, keys: Set[str], options: Table, registry: Registry) -> None:
+def check_components(recipe: Recipe, keys: Set[str], options: OptionTable, registry: Registry) -> None:
     """Check that the components and options of a recipe exist.
 
     Args:
@@ -40,9 +39,9 @@ def check_components(recipe: Recipe, keys: Set[str], options: Table, registry: R
 
 
 def _find_problems(
-    recipe: Recipe, keys: Set[str], options: Table, registry: Registry
+    recipe: Recipe, keys: Set[str], options: OptionTable, registry: Registry
 ) -> Iterator[tuple[str, T2IError]]:
-    good: Table = {}
+    good: dict[str, Mapping[str, Any]] = {}
     for key, values in options.items():
         try:
             registry.check_names({key: values})
@@ -57,8 +56,8 @@ def _find_problems(
 
 
 def _list_components(
-    values: dict[str, Any], keys: Set[str], options: Table
-) -> Iterator[tuple[Place, Kind, str, Table]]:
+    values: dict[str, Any], keys: Set[str], options: OptionTable
+) -> Iterator[tuple[Place, Kind, str, OptionTable]]:
     """Yield the place, kind and name of each component in a recipe, with the options that apply to it."""
     named: dict[str, Any] = {key: values.get(key, ()) if key in keys else () for key in values}
     for number, name in enumerate(named.get("metrics", ())):

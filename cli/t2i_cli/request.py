@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from t2i_core.engine.request import Request
 from t2i_registry.discovery import KINDS
 from t2i_registry.options import Address, merge_options
 
+from .component_names import correct_case, refuse_folders
 from .recipe import Recipe, load_recipe
 from .recipe_check import check_components
 
@@ -33,9 +35,10 @@ def make_request(
     Raises:
         BadRecipe: The recipe is not valid.
         BadOption: A value of the command line is not valid.
-        T2IError: A component of the recipe is unknown, ambiguous or broken.
+        T2IError: A component of the recipe is unknown, ambiguous or broken, or a model is a folder.
     """
     read = load_recipe(recipe) if isinstance(recipe, Path) else recipe or NO_RECIPE
+    read = replace(read, values=correct_case(read.values, registry))
     values = dict(read.values)
     if not measures:
         values |= _keep_images(values, registry)
@@ -50,8 +53,11 @@ def make_request(
         else:
             own.discard(name)
         values[name] = value
-    check_components(read, own, values.get("options", {}), registry)
-    return Request(**values)
+    request = Request(**values)
+    request = replace(request, **correct_case({key: getattr(request, key) for key in values}, registry))
+    refuse_folders(request, registry)
+    check_components(read, own, request.options, registry)
+    return request
 
 
 def _keep_images(values: Mapping[str, Any], registry: Registry) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,32 @@ from t2i_core.engine.request import ModelRequest, Request
 )
 def test_seeds_are_read(value: Any, seeds: tuple[int, ...] | None) -> None:
     assert Request(seeds=value).seeds == seeds
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "spec"),
+    [
+        ("good=grey", "good", "grey"),
+        (" good one-2_b.c = x/grey:a=b ", "good one-2_b.c", "x/grey:a=b "),
+        ("b\xe9b\xe9=grey", "b\xe9b\xe9", "grey"),
+        ("folder:a=b", None, "folder:a=b"),
+        ("./a=b", None, "./a=b"),
+        ("a/b=c", None, "a/b=c"),
+        ("=grey", None, "=grey"),
+        ("good=", None, "good="),
+        ("grey", None, "grey"),
+    ],
+)
+def test_a_model_may_begin_with_a_label(text: str, label: str | None, spec: str) -> None:
+    assert Request(models=text).models == (ModelRequest(spec, label),)
+    assert ModelRequest(text) == ModelRequest(text, None)
+
+
+def test_paths_begin_with_the_home_folder() -> None:
+    request = Request(out=Path("~/run"), prompts=["~/list.txt", "list:~/x", "tiam-5-1"])
+    assert request.out == Path.home() / "run"
+    assert request.prompts == (str(Path.home() / "list.txt"), "list:~/x", "tiam-5-1")
+    assert Request(out=Path("run")).out == Path("run")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from t2i_core.api.errors import (
     UnknownName,
     did_you_mean,
 )
+from t2i_core.files.home_folder import expand_home
 
 from .descriptor import load
 from .discovery import DISABLE_VARIABLE, KINDS, Catalogue, Entry, EntryKind, normalize_name, scan
@@ -67,6 +68,10 @@ class Spec:
         dist, slash, name = head.rpartition("/")
         return cls(name, dist if slash else None, argument if colon else None)
 
+    def __str__(self) -> str:
+        head = self.name if self.dist is None else f"{self.dist}/{self.name}"
+        return head if self.argument is None else f"{head}:{self.argument}"
+
 
 class ComponentLookup:
     """Finds installed components by name and validates their options."""
@@ -107,6 +112,27 @@ class ComponentLookup:
             raise BrokenPlugin(f"{plugin} registers {_format_kind(kind)} {name!r} {len(found)} times: {targets}")
         return found[0]
 
+    def correct_case(self, text: str, *kinds: EntryKind) -> str:
+        """Return a spec with its name in the case in which a component has it: `tiam` for `TIAM`.
+
+        The text is unchanged if a component has the name as it is written, or if none or several have it in
+        another case.
+
+        Args:
+            text: `[dist/]name[:argument]`.
+            kinds: Kinds of the component.
+        """
+        spec = Spec.parse(text)
+        if any(self.catalogue.find_entries(kind, spec.name, spec.dist) for kind in kinds):
+            return text
+        same = {
+            e.name
+            for kind in kinds
+            for e in self.catalogue.list_kind(kind)
+            if e.name.casefold() == spec.name.casefold() and self.catalogue.find_entries(kind, e.name, spec.dist)
+        }
+        return str(replace(spec, name=same.pop())) if len(same) == 1 else text
+
     def find_any(self, text: str) -> list[tuple[Entry, str | None]]:
         """Return every entry that a text may mean, with the argument.
 
@@ -119,7 +145,7 @@ class ComponentLookup:
         """
         head, colon, rest = text.partition(":")
         kind = find_kind(head) if colon else None
-        spec = Spec.parse(rest if kind else text)
+        spec = Spec.parse(self.correct_case(rest if kind else text, *([kind] if kind else KINDS)))
         kinds = [k for k in ([kind] if kind else KINDS) if self.catalogue.find_entries(k, spec.name, spec.dist)]
         if not kinds:
             if kind:
@@ -300,7 +326,7 @@ def _settle_argument(described: Description, given: str | None) -> str | None:
     if not given and info.needs_argument:
         what = f" ({info.argument})" if info.argument else ""
         raise BadOption(f"{kind} {name!r} needs an argument: {name}:ARGUMENT{what}")
-    return given or None
+    return expand_home(given) if given else None
 
 
 def _format_kind(kind: str) -> str:

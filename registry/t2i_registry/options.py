@@ -93,7 +93,8 @@ def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, Word]:
 
     Args:
         text: The assignment. NAME may be `kind:name` or `dist/name`.
-        names: Known component names. A name may contain dots; the longest known name that fits is taken.
+        names: Known component names. A name may contain dots; the longest known name that fits is taken, if
+            need be one in another case.
 
     Raises:
         BadOption: The text is not an assignment.
@@ -102,8 +103,10 @@ def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, Word]:
     head, prefix, rest = re.match(r"((?:[^:=]*:)?(?:[^/=]*/)?)?", left), "", left.strip()
     if head:
         prefix, rest = head[0], left[head.end() :].strip()
-    known = sorted((n for n in names if rest.startswith(f"{n}.")), key=len, reverse=True)
-    name = known[0] if known else rest.partition(".")[0]
+    known = sorted((n for n in names if rest.casefold().startswith(f"{n}.".casefold())), key=len, reverse=True)
+    exact = [n for n in known if rest.startswith(f"{n}.")]
+    alike = [n for n in known if len(n) == len(known[0])]
+    name = exact[0] if exact else alike[0] if len(alike) == 1 else rest.partition(".")[0]
     path = tuple(rest[len(name) + 1 :].split("."))
     if not equals or not name or not all(path):
         raise BadOption(f"option {text!r} must be NAME.KEY=VALUE, for example tiam.confidence=0.4")

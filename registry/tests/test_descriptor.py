@@ -218,6 +218,34 @@ def test_find_any_reads_kinds_and_arguments(install):
         registry.find_any("x-sane")
 
 
+def test_a_name_in_another_case_is_corrected_if_one_fits(install):
+    install(
+        "x-one",
+        {"t2i.generators": dict.fromkeys(("x-same", "Big", "big"), "x_one"), "t2i.judges": {"Big": "x_one"}},
+    )
+    install("x-two", {"t2i.judges": {"x-same": "x_two"}})
+    registry = Registry()
+    for text, kinds, corrected in [
+        ("X-Same", ("generator",), "x-same"),
+        ("X-One/X-SAME:A=b:C d", ("generator",), "X-One/x-same:A=b:C d"),
+        ("X-SAME", ("generator", "judge"), "x-same"),
+        ("x-one/X-SAME", ("judge",), "x-one/X-SAME"),
+        ("BIG", ("generator",), "BIG"),
+        ("BIG", ("judge",), "Big"),
+        ("big:A", ("generator",), "big:A"),
+        ("X-SANE:x", ("generator",), "X-SANE:x"),
+    ]:
+        assert registry.correct_case(text, *kinds) == corrected
+    ((entry, argument),) = registry.find_any("judge:x-two/X-Same:Some:Thing")
+    assert (entry.name, argument) == ("x-same", "Some:Thing")
+    with pytest.raises(UnknownName, match="unknown generator 'X-Same'"):
+        registry.component("generator", "X-Same", {})
+    table = registry.read_options(["X-Same.a=1", "judge:X-SAME.a=2", "BIG.a=3", "big.a=4"])
+    assert {key: dict(options) for key, options in table.items()} == {
+        "x-same": {"a": "1"}, "judge:x-same": {"a": "2"}, "BIG": {"a": "3"}, "big": {"a": "4"},
+    }  # fmt: skip
+
+
 HOURS_LATER = "import time; clock = time.perf_counter; time.perf_counter = lambda: clock() + 1000"
 """What makes a module seem to take that long, and no test wait."""
 

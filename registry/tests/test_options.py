@@ -26,6 +26,7 @@ class Everything(Options):
     sizes: list[int] = Field([1])
     table: dict[str, float] = Field({})
     place: Path | None = None
+    places: tuple[Path, ...] = ()
     fault: Fault = Fault()
 
 
@@ -52,6 +53,14 @@ class Everything(Options):
 )
 def test_every_type_can_be_given_as_text(given, want):
     assert check_options(Everything, given, "metric 'm'") == Everything(**want)
+
+
+def test_the_home_folder_of_paths_is_found():
+    found = check_options(
+        Everything, {"name": "~/x", "place": "~/x", "places": "~/a,b,~no-such-user/c"}, "metric 'm'"
+    )
+    assert (found.name, found.place) == ("~/x", Path.home() / "x")
+    assert found.places == (Path.home() / "a", Path("b"), Path("~no-such-user/c"))
 
 
 @pytest.mark.parametrize(

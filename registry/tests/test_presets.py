@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency
 from t2i_registry import Registry
@@ -89,6 +91,8 @@ def test_arguments(registry):
     assert registry.component("generator", "open:some:where/x", {}).argument == "some:where/x"
     assert registry.component("generator", "either:red", {}).argument == "red"
     assert registry.component("generator", "either:", {}).argument is None
+    home = registry.component("generator", "either:~/blue", {})
+    assert (home.spec, home.argument) == ("either:~/blue", str(Path.home() / "blue"))
     for spec, part in [
         ("open", "generator 'open' needs an argument: open:ARGUMENT (a folder)"),
         ("base:", "needs an argument: base:ARGUMENT"),

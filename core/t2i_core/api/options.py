@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
+from ..files.home_folder import expand_path
 from .errors import BadOption
 
 
@@ -24,6 +26,14 @@ class Options(BaseModel):
         if isinstance(value, bool) and types & {int, float} and bool not in types:
             raise ValueError(f"must be a number (got {str(value).lower()})")
         return value
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _expand_home(cls, value: Any) -> Any:
+        """Expand `~` in a path, or in each path of a tuple."""
+        if type(value) is tuple:
+            return tuple(expand_path(each) if isinstance(each, Path) else each for each in value)
+        return expand_path(value) if isinstance(value, Path) else value
 
 
 class ExecutionOption:

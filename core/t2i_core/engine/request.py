@@ -16,8 +16,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 
 from ..api.plugin_info import GeneratorInfo, MetricInfo, SinkInfo
+from ..files.home_folder import expand_home, expand_path
 from .request_field import CommandOption, ReadBy, validated
-from .request_values import check_device, list_values, read_batch_size, read_names, read_seeds, read_shard
+from .request_values import (
+    check_device,
+    list_values,
+    read_batch_size,
+    read_names,
+    read_seeds,
+    read_shard,
+    split_label,
+)
 
 NoisePolicy = Literal["shared", "per-prompt"]
 Question = Literal["new", "prompts", "seeds"]
@@ -38,13 +47,20 @@ def _read_spec(value: Any) -> Any:
 
 def _read_model(value: Any) -> Any:
     """Return a bare generator as the fields of a `ModelRequest`."""
-    if isinstance(value, str | GeneratorInfo):
+    if isinstance(value, str):
+        label, spec = split_label(value)
+        return {"model": spec, "label": label}
+    if isinstance(value, GeneratorInfo):
         return {"model": value}
     if not isinstance(value, Mapping | ModelRequest):
         raise ValueError(
             f"must be a generator, or an entry with model, label, settings and matrix (got {value!r})"
         )
     return value
+
+
+def _read_prompts(value: Any) -> tuple[str, ...]:
+    return tuple(map(expand_home, read_names(str)(value)))
 
 
 @validated
@@ -109,12 +125,12 @@ class Request:
             Annotated[ModelRequest, BeforeValidator(_read_model, json_schema_input_type=str | ModelRequest)], ...
         ],
         BeforeValidator(list_values, json_schema_input_type=str | ModelRequest | list[str | ModelRequest]),
-        Field(description="Generator; several are compared."),
-        CommandOption("NAME[:ARGUMENT]", name="model", repeated=True, completes="generator"),
+        Field(description="Generator, with a label if one is given; several are compared."),
+        CommandOption("[LABEL=]NAME[:ARGUMENT]", name="model", repeated=True, completes="generator"),
     ] = ()
     prompts: Annotated[
         tuple[str, ...],
-        ReadBy(read_names(str), str | list[str]),
+        ReadBy(_read_prompts, str | list[str]),
         Field(
             description="Prompt source, or a txt, CSV or JSONL file. Default: the model's own, or the metric's "
             "for the model's domain."
@@ -164,7 +180,10 @@ class Request:
         ),
     ] = field(default_factory=dict)
     out: Annotated[
-        Path | None, Field(description="The run's folder. Default: one under t2i-runs."), CommandOption("DIR")
+        Path | None,
+        AfterValidator(lambda out: out and expand_path(out)),
+        Field(description="The run's folder. Default: one under t2i-runs."),
+        CommandOption("DIR"),
     ] = None
     fresh: Annotated[
         bool, Field(description="Make again what would be taken from the cache."), CommandOption()

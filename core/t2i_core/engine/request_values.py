@@ -30,6 +30,15 @@ def read_names(*types: type) -> Callable[[Any], tuple[Any, ...]]:
     return read
 
 
+def split_label(text: str) -> tuple[str | None, str]:
+    """Split `[LABEL=]NAME[:ARGUMENT]` into label and component.
+
+    A label has letters, digits, spaces and `.-_`, so a path with `=` (`folder:a=1`, `./a=1`) begins with none.
+    """
+    found = re.fullmatch(r"\s*(\w[\w .-]*?)\s*=\s*(\S.*)", text, re.DOTALL)
+    return (found[1], found[2]) if found else (None, text)
+
+
 def read_seeds(value: Any) -> tuple[int, ...] | None:
     """Read a number of seeds, a text such as `16`, `0,7`, `0-63` or `0-3,9`, or the seeds themselves.
 

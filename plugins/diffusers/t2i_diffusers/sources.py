@@ -14,6 +14,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadModel
 from t2i_core.files.digest import digest_file
+from t2i_torch_support.hub_files import is_repository
 
 from .options import CallOptions, DiffusersOptions
 
@@ -28,8 +29,6 @@ SAFE = ".safetensors"
 
 _FAMILY = "IF"
 """Starts of the names of classes whose stages share one text encoder."""
-
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,11 @@ def check_place(source: CheckpointSource) -> None:
             f"{source}: is a file, but must be the folder of a pipeline ({INDEX} and a folder for each part); "
             "convert it with `from_single_file(FILE).save_pretrained(FOLDER)` of diffusers"
         )
-    elif "@" in source.model and _REPOSITORY.fullmatch(source.model.partition("@")[0]):
+    elif "@" in source.model and is_repository(source.model.partition("@")[0]):
         repository, _, revision = source.model.partition("@")
         key = f"{source.option}.revision" if source.option else "revision"
         raise BadModel(f"{source}: name {repository} without a revision, and set the option {key}={revision}")
-    elif not _REPOSITORY.fullmatch(source.model):
+    elif not is_repository(source.model):
         raise BadModel(f"{source}: is neither a folder nor a repository (ORG/NAME)")
 
 

@@ -87,6 +87,7 @@ def test_places_that_hold_no_pipeline(tmp_path: Path, folder: Path) -> None:
     single.touch()
     for argument, message in (
         (str(tmp_path / "nowhere"), "is neither a folder nor a repository"),
+        ("./nowhere", "./nowhere: is neither a folder nor a repository"),
         (str(tmp_path / "empty"), r"holds no pipeline of diffusers \(model_index.json is missing\)"),
         (str(single), "is a file, but must be the folder of a pipeline"),
         (f"org/tiny@{COMMIT}", f"name org/tiny without a revision, and set the option revision={COMMIT}"),

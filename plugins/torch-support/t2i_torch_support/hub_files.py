@@ -16,11 +16,28 @@ from t2i_core.api.text import describe_error
 from .disk_space import is_disk_full
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_NAME = re.compile(r"(\b[\w.-]+\b/)?\b[\w.-]{1,96}\b", re.ASCII)
 _ON_EVERY_HUB = ("README.md", ".gitattributes")
 """Small files, of which every repository on the hub has at least one."""
 
 _SECONDS_TO_REACH = 5
 """Time limit in seconds for the hub's first answer."""
+
+
+def is_repository(name: str) -> bool:
+    """Return whether a text can name a repository with its owner, ORG/NAME; `./folder` cannot."""
+    return "/" in name and _is_accepted(name)
+
+
+def _is_accepted(name: str) -> bool:
+    """Return whether the hub's client accepts the name of a repository; older ones have no owner."""
+    return bool(_NAME.fullmatch(name)) and "--" not in name and ".." not in name and not name.endswith(".git")
+
+
+def _refuse_name(repository: str, spec: str) -> None:
+    """Raise BadModel if the hub's client does not accept the name of a repository."""
+    if not _is_accepted(repository):
+        raise BadModel(f"{spec}: {repository!r} is not the name of a repository on the hub (ORG/NAME)")
 
 
 def fetch_from_hub(
@@ -39,20 +56,17 @@ def fetch_from_hub(
 
     Raises:
         NotHere: If none is on this machine, and none may be fetched or the hub cannot be reached.
-        BadModel: If the repository has none of them, or the hub refuses.
+        BadModel: If the repository has none of them, its name is not valid, or the hub refuses.
     """
     from huggingface_hub import constants, hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
+    _refuse_name(repository, spec)
     for file in files:
         try:
             return Path(hf_hub_download(repository, file, revision=revision, local_files_only=True))
         except LocalEntryNotFoundError:
             continue
-        except HFValidationError as error:
-            raise BadModel(
-                f"{spec}: {repository!r} is not a valid name of a repository on the hub ({error})"
-            ) from error
     what = f"{files[0]} of {repository}{f' at {revision}' if revision else ''} on the Hugging Face hub"
     if offline or constants.HF_HUB_OFFLINE:
         raise NotHere(what, spec)
@@ -168,6 +182,7 @@ def resolve_commit(repository: str, file: str, revision: str | None, offline: bo
     Raises:
         BadModel: If the commit cannot be found out; NotHere where a network would help.
     """
+    _refuse_name(repository, spec)
     if known := find_commit(repository, revision):
         return known
     fetched = fetch_from_hub(repository, (file, *_ON_EVERY_HUB), revision, offline, spec)

@@ -42,6 +42,41 @@ def test_the_commit_that_is_known_here_counts(cache: Path) -> None:
     assert hub_files.resolve_commit("some/thing", "config.json", None, True, SPEC) == COMMIT
 
 
+@pytest.mark.parametrize("name", ["./some/thing", "some/thing/else", "../thing", "some/th--ing", "some/thing.git"])
+def test_what_the_hub_does_not_accept_as_a_name_is_said_in_t2is_words(cache: Path, name: str) -> None:
+    assert not hub_files.is_repository(name)
+    for ask in (
+        lambda: hub_files.resolve_commit(name, "config.json", None, True, SPEC),
+        lambda: hub_files.fetch_from_hub(name, ("config.json",), None, True, SPEC),
+    ):
+        with pytest.raises(BadModel) as error:
+            ask()
+        assert str(error.value) == f"{SPEC}: {name!r} is not the name of a repository on the hub (ORG/NAME)"
+
+
+def test_names_of_repositories() -> None:
+    assert all(map(hub_files.is_repository, ("some/thing", "timm/resnet50.a1_in1k", "a/b-c_d.e", "_o/_n")))
+    assert not any(map(hub_files.is_repository, ("gpt2", "/a/b", "a/-b", "a b/c")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpt2", "some/thing", "b\xfccher/thing", "./some/thing", "a/b/c", "a--b", "a..b", "a/b.git", "-a", "a b"],
+)
+def test_names_are_accepted_as_by_the_hubs_client(cache: Path, name: str) -> None:
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.file_download import repo_folder_name
+
+    try:
+        repo_folder_name(repo_id=name, repo_type="model")
+    except HFValidationError:
+        message = "is not the name of a repository"
+    else:
+        message = "is not on this machine"
+    with pytest.raises(BadModel, match=message):
+        hub_files.fetch_from_hub(name, ("absent.json",), None, True, SPEC)
+
+
 def test_a_commit_that_is_not_known_is_asked_of_the_hub(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a file that the repository has, so that the cache remembers what the name meant."""
     from huggingface_hub.errors import LocalEntryNotFoundError

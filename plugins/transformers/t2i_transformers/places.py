@@ -6,7 +6,6 @@ Imports huggingface_hub only for repositories, and never torch.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,6 @@ SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pyto
 _SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
 _OF_IMAGES = ("preprocessor_config.json", "processor_config.json")
 _OF_WORDS = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model")
-_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 NEVER_ANNOTATED = frozenset(
     {"street sign", "hat", "shoe", "eye glasses", "plate", "mirror", "window", "desk", "door", "blender"}
@@ -71,7 +69,7 @@ def find(spec: str, name: str, revision: str | None = None) -> CheckpointPlace:
     place = CheckpointPlace(spec, name, revision)
     if place.folder is not None:
         hub_files.refuse_revision(revision, place.folder, spec)
-    elif not _REPOSITORY.fullmatch(name):
+    elif not hub_files.is_repository(name):
         raise BadModel(f"{spec}: {name} is neither a folder nor a repository (ORG/NAME)")
     return place
 

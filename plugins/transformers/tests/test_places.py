@@ -160,6 +160,8 @@ def test_another_architecture_is_refused(
 def test_names_and_files_that_are_none(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
     with pytest.raises(BadModel, match="nowhere is neither a folder nor a repository"):
         check(tiny, DETECTOR, "nowhere")
+    with pytest.raises(BadModel, match=r"\.\./nowhere is neither a folder nor a repository"):
+        check(tiny, DETECTOR, "../nowhere")
     with pytest.raises(BadModel, match=r"file .*config\.json does not exist"):
         check(tiny, DETECTOR, tmp_path)
     (tmp_path / "config.json").write_text("{")
