@@ -21,8 +21,8 @@ class Sink(Protocol):
         """Write a run.
 
         t2i calls this after run.json is written, also if too many samples failed (`run.failed` says so). If t2i
-        calls it again for the same run (`run.manifest.plan`), it must replace its earlier output, not add to it. It
-        must not change the run's own files. Add files to its folder with `t2i_core.results.export_file`.
+        calls it again for the same run (`run.manifest.plan`), it must replace its earlier output, not add to it.
+        It must not change the run's own files. Add files to its folder with `t2i_core.results.export_file`.
 
         If an exception is raised, the run keeps its results, and t2i reports the sink as failed.
 
