@@ -1163,7 +1163,7 @@ def test_tables_are_read_back_as_they_were_written() -> None:
     assert tuple(run.measurements()["prompt"]) == odd
     assert tuple(run.measurements()["object"]) == odd
     assert tuple(run.samples()["text"]) == tuple(f"text {i}" for i in odd)
-    assert set(run.samples()["width"]) == {"32"}
+    assert set(run.samples()["width"]) == {32}
 
 
 def test_the_first_image_kept_under_a_key_stays() -> None:

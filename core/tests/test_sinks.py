@@ -102,13 +102,15 @@ def test_sinks_are_called_in_order_each_once_and_not_for_a_shard() -> None:
 
 
 def test_sinks_do_not_change_the_identity_of_a_run() -> None:
-    def plan(*sinks: SinkInfo) -> Any:
-        request = Request(models=TEST_MODEL, prompts=TEST_PROMPTS.name, sinks=sinks)
-        return make_plan(request, StaticResolver(TEST_PROMPTS))
+    info = sink(raise_it(ValueError()), options=Level, argument="PROJECT")
 
-    bare, written = plan(), plan(sink(raise_it(ValueError())))
+    def plan(*sinks: str, **options: Any) -> Any:
+        request = Request(models=TEST_MODEL, prompts=TEST_PROMPTS.name, sinks=sinks, options=options)
+        return make_plan(request, StaticResolver(TEST_PROMPTS, info))
+
+    bare, written = plan(), plan("sink:mine", sink={"level": 2})
     assert (bare.digest, bare.folder) == (written.digest, written.folder)
-    assert [each.name for each in written.sinks] == ["sink"]
+    assert [(each.argument, each.options) for each in written.sinks] == [("mine", Level(level=2))]
 
 
 def test_run_json_and_the_plan_name_the_sinks_with_their_options() -> None:
@@ -307,6 +309,7 @@ def test_samples_come_in_blocks_that_make_the_table() -> None:
     blocks = list(run.iterate_samples(rows=3))
     assert [len(block) for block in blocks] == [3, 3, 3, 1]
     pd.testing.assert_frame_equal(pd.concat(blocks), run.samples())
+    assert {str(run.samples()[column].dtype) for column in ("seed", "width", "height")} == {"Int64"}
     with Path("run/samples.csv").open("a") as file:
         file.write("more")
     with pytest.raises(BadFolder, match="is not as the run wrote it"):
@@ -408,23 +411,28 @@ class _Careless:
     """A sink that takes every score for a number."""
 
     def write(self, run: Run, progress: Progress) -> None:
-        for result in run.results:
-            assert result.score is not None
-            f"{result.score:.3f}"
+        (run.folder / "scores.txt").write_text("\n".join(f"{result.score:.3f}" for result in run.results))
 
 
 @pytest.mark.parametrize(
-    ("made", "check"),
+    ("made", "check", "error", "says"),
     [
-        (_Vandal, "test_leaves_the_runs_own_files_as_they_were"),
-        (_Counter, "test_writes_twice_to_the_same_result"),
-        (_Careless, "test_writes_runs_without_scores"),
+        (_Vandal, "test_leaves_the_runs_own_files_as_they_were", AssertionError, "samples.csv"),
+        (_Counter, "test_writes_twice_to_the_same_result", AssertionError, "count.txt"),
+        (
+            _Careless,
+            "test_writes_runs_without_scores",
+            BrokenPlugin,
+            "sink 'bad' failed to write the run: TypeError: unsupported format string passed to NoneType",
+        ),
     ],
 )
-def test_the_suite_finds_sinks_that_break_the_contract(made: type, check: str, tmp_path: Path) -> None:
+def test_the_suite_finds_sinks_that_break_the_contract(
+    made: type, check: str, error: type[Exception], says: str, tmp_path: Path
+) -> None:
     from t2i_core.engine.component import settle_component
 
     suite = SinkContract()
     component = settle_component(SinkInfo(name="bad", summary="S.", create=lambda setup: made()))
-    with pytest.raises(AssertionError):
+    with pytest.raises(error, match=says):
         getattr(suite, check)(component, tmp_path)

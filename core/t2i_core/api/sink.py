@@ -11,14 +11,18 @@ if TYPE_CHECKING:
 
 
 class Sink(Protocol):
-    """Writes a finished run somewhere."""
+    """Writes a finished run somewhere.
+
+    A sink may have a method `close()`, which t2i calls when the sink is no longer needed. t2i does not call sinks
+    for shards. If `Setup.offline` is true, the sink must not upload anything.
+    """
 
     def write(self, run: Run, progress: Progress) -> None:
         """Write a run.
 
-        t2i calls this after run.json is written, also if too many samples failed (`run.failed` says so). Written
-        again, the same run must replace what the first call wrote, not add to it. The run's own files stay as they
-        are; new files in its folder are written with `t2i_core.results.export_file`.
+        t2i calls this after run.json is written, also if too many samples failed (`run.failed` says so). If t2i
+        calls it again for the same run (`run.manifest.plan`), it must replace its earlier output, not add to it.
+        It must not change the run's own files. Add files to its folder with `t2i_core.results.export_file`.
 
         If an exception is raised, the run keeps its results, and t2i reports the sink as failed.
 

@@ -122,7 +122,7 @@ class Run:
         return self._read("samples.csv")
 
     def iterate_samples(self, rows: int = 5_000) -> Iterator[pd.DataFrame]:
-        """Yield the table of `samples` in blocks of so many rows, so that memory stays flat."""
+        """Yield the table of `samples` in blocks of `rows` rows, so that memory stays flat."""
         import pandas as pd
 
         with (

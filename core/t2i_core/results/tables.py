@@ -61,7 +61,7 @@ def check_table(name: str, table: pd.DataFrame, models: Mapping[str, Any]) -> pd
         if not there["digest"].map(lambda digest: re.fullmatch("[0-9a-f]{64}", digest) is not None).all():
             raise ValueError("a digest is not a SHA-256")
         for side in ("width", "height"):
-            there[side].astype("Int64")
+            table[side] = table[side].astype("Int64")
     return table
 
 

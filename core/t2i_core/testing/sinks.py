@@ -14,6 +14,7 @@ from ..api.generator import ImageRequest
 from ..api.metric import Metric
 from ..api.metric_input import Need, Unit
 from ..api.metric_output import Measure, Row
+from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import GeneratorInfo, MetricInfo, SinkInfo
 from ..api.progress import Silent
 from ..engine.component import Component
@@ -100,7 +101,7 @@ class SinkContract(ComponentContract):
 
 
 def _write(component: Component[Any], run: Run) -> None:
-    with open_component(component, Execution()) as sink:
+    with open_component(component, Execution()) as sink, guard_plugin(component, "to write the run"):
         sink.write(run, Silent())
 
 

@@ -84,7 +84,7 @@ def test_what_decoding_does_is_said_in_the_results(measured: Any, tmp_path: Path
     assert "converted from 16-bit grey: 1" in note
     assert "converted from CMYK: 1" in note
     samples = run.samples()
-    assert samples["height"].tolist() == ["4", "8", "4", "4"]
+    assert samples["height"].tolist() == [4, 8, 4, 4]
     assert said["score"] == pytest.approx((4 + 8 + 4 + 4) / 4)
 
 
