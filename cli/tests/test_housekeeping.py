@@ -205,7 +205,7 @@ def test_a_limit_is_kept_after_each_run(toy, t2i, tmp_path, monkeypatch):
     monkeypatch.setenv("T2I_CACHE_LIMIT", "10 bananas")
     refused = t2i(*EVAL)
     assert refused.exit_code == 6
-    assert "T2I_CACHE_LIMIT '10 bananas': want a size such as 20GB" in refused.stderr
+    assert "T2I_CACHE_LIMIT must be a size such as 20GB or 500MB (got '10 bananas')" in refused.stderr
 
 
 @pytest.fixture

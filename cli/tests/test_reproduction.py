@@ -143,7 +143,7 @@ def test_what_is_wrong_is_one_line(table, t2i, words, code, part):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("- a", "want keys such as title"),
+        ("- a", "must contain keys such as title"),
         ("title: t", "columns: Field required"),
         (
             TABLE.replace("score: bright}", "level: {size: big}}"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .version import __version__ as __version__
 
-if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
+if TYPE_CHECKING:  # for type checkers: the same names as in `_HOME`
     from .engine.evaluation import evaluate as evaluate
     from .engine.request import ModelRequest as ModelRequest
     from .results.run import Run as Run

@@ -158,5 +158,5 @@ def test_sizes(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "much", "-1", "-1GB"])
 def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(BadOption, match="want a size such as 20GB"):
+    with pytest.raises(BadOption, match="must be a size such as 20GB"):
         parse_size(text, "--limit")

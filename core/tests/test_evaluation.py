@@ -137,8 +137,8 @@ def grey(request: Any) -> Generated:
 BAD_IMAGES = {
     "black": (lambda r: Generated(np.zeros((4, 4, 3), np.uint8)), "every pixel is black"),
     "nan": (lambda r: Generated(np.full((4, 4, 3), np.nan)), "not numbers"),
-    "float": (lambda r: Generated(np.ones((4, 4, 3))), "want uint8"),
-    "shape": (lambda r: Generated(np.ones((4, 4), np.uint8)), "want uint8"),
+    "float": (lambda r: Generated(np.ones((4, 4, 3))), "must be uint8"),
+    "shape": (lambda r: Generated(np.ones((4, 4), np.uint8)), "must be uint8"),
     "nothing": (lambda r: None, "gave NoneType"),
     "text": (lambda r: Generated("image"), "gave str"),
     "refused": (lambda r: Failure("the safety filter blanked it"), "safety filter"),

@@ -92,7 +92,7 @@ def test_prompts_of_several_lists_may_not_differ_under_one_id():
         ("p.csv", "prompt,scene\na,{\n", "line 2: scene: not JSON"),
         ("p.csv", "prompt,model\na,b\n", "line 2: model: "),
         ("p.jsonl", '{"prompt": "a"}\n{"prompt": \n', "line 2: not JSON"),
-        ("p.jsonl", '"a cat"', "line 1: want a JSON object"),
+        ("p.jsonl", '"a cat"', "line 1: must be a JSON object"),
         ("p.jsonl", '{"prompt": 3}', "line 1: prompt: must be a text (got 3)"),
         ("p.jsonl", '{"prompt": "a", "id": ["x"]}', "line 1: id: "),
         ("p.jsonl", '{"prompt": "a", "scene": {}}', "line 1: scene: the field 'objects'"),

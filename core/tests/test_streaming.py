@@ -178,7 +178,7 @@ def test_an_error_whose_message_raises_is_still_a_failure() -> None:
             yield item, 0
 
     answers = {item.number: answer for item, answer in stream_answers(work, items(2), "work")}
-    assert answers == {0: 0, 1: Failure("Silent: (its message cannot be had: ValueError)")}
+    assert answers == {0: 0, 1: Failure("Silent: (its message cannot be read: ValueError)")}
 
 
 def test_errors_for_the_user_pass_through() -> None:

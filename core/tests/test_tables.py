@@ -30,8 +30,8 @@ def test_cells_of_tsv_end_at_tabs(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("a,b,a\n", "line 1: the column 'a'"),
-        ("a,c\n", "line 1: no column 'b'; want a, b"),
-        ("", "line 1: no column 'a'; want a, b"),
+        ("a,c\n", "line 1: no column 'b'; the table must have the columns a, b"),
+        ("", "line 1: no column 'a'; the table must have the columns a, b"),
         ("a,b\n1,2\n1,2,3\n", "line 3: has 3 cells"),
         ('a,b\n1,2\n1,"2\n', "line 3: not CSV (unexpected end of data)"),
     ],
@@ -57,7 +57,7 @@ def test_json_lines_end_where_lines_do_and_nowhere_else(tmp_path: Path) -> None:
         ("{}\n{", "line 2: not JSON"),
         ("[" * 200_000, "line 1: not JSON"),
         (f'{{"a": {"[" * 60}{"]" * 60}}}', "line 1: lists and objects are nested more than 50 deep"),
-        ("\n[1]", "line 2: want a JSON object with a, b"),
+        ("\n[1]", "line 2: must be a JSON object with a, b"),
     ],
 )
 def test_what_is_no_json_line_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:

@@ -22,8 +22,8 @@ def test_what_is_named_is_returned(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (None, ": no such file"),
-        (b"", ": want things by name"),
-        (b"[a]", ": want things by name"),
+        (b"", ": must contain things by name"),
+        (b"[a]", ": must contain things by name"),
         (b"a: [", ": not YAML (while parsing"),
         (b"a: 2026-13-45", ": not YAML (month must be in 1..12"),
         (b"[" * 500, ": line 1: lists and mappings are nested more than 50 deep"),
@@ -97,13 +97,13 @@ class Thing(BaseModel):
     @classmethod
     def _few(cls, parts: list[int]) -> list[int]:
         if len(parts) > 2:
-            raise ValueError("want two at most")
+            raise ValueError("must be two at most")
         return parts
 
 
 @pytest.mark.parametrize(
     ("parts", "said"),
-    [([1, "x"], "parts.2: Input should be a valid integer"), ([1, 2, 3], "parts: want two at most")],
+    [([1, "x"], "parts.2: Input should be a valid integer"), ([1, 2, 3], "parts: must be two at most")],
 )
 def test_the_first_fault_has_its_place(parts: list[object], said: str) -> None:
     with pytest.raises(ValidationError) as error:

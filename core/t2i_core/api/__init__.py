@@ -1,6 +1,6 @@
-"""All that a plugin author reads: the contracts of generators, judges, metrics, prompt sources and sinks.
+"""The contracts of generators, judges, metrics, prompt sources and sinks.
 
-Each name is loaded when it is first used, so that a plugin's light module costs no more than what it names.
+Each name is loaded when it is first used, so that a light module loads only the names that it uses.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
+if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .adapter import register_adapter as register_adapter
     from .capabilities.caption import Caption as Caption
     from .capabilities.classify import ClassScores as ClassScores

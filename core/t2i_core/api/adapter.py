@@ -1,7 +1,7 @@
-"""Adapters: how observations of one capability are made from those of another, which a judge offers.
+"""Adapters, which compute observations of one capability from those of another.
 
-An adapter only asks other queries and combines their answers, so that the answers themselves are kept once,
-whoever asks. Each stands in the module of the capability that it gives.
+An adapter asks other queries and combines their answers. The answers themselves are stored once, for all that use
+them. Each adapter is in the module of the capability that it gives.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CombineT = TypeVar("CombineT", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Adapter:
-    """How observations of `wanted` are made from observations of `offered`.
+    """A way to compute observations of `wanted` from observations of `offered`.
 
     Attributes:
         wanted: The capability that it gives.
@@ -72,7 +72,7 @@ def list_adapters(wanted: Capability) -> tuple[Adapter, ...]:
 
 
 def _find_chains(wanted: Capability) -> dict[Capability, tuple[Adapter, ...]]:
-    """Return the shortest chain to each capability that leads to the one wanted, the shortest first."""
+    """Return the shortest chain from each capability that can serve the wanted one, the shortest first."""
     chains: dict[Capability, tuple[Adapter, ...]] = {wanted: ()}
     queue = [wanted]
     for capability in queue:
@@ -84,21 +84,21 @@ def _find_chains(wanted: Capability) -> dict[Capability, tuple[Adapter, ...]]:
 
 
 def find_chain(wanted: Capability, offered: Iterable[Capability]) -> tuple[Adapter, ...] | None:
-    """Return the shortest chain of adapters from what is offered up to what is wanted, the last step first.
+    """Return the shortest chain of adapters from an offered capability to the wanted one, the last step first.
 
-    The chain is empty if it is offered itself, and None if nothing leads there.
+    The chain is empty if the wanted capability itself is offered, and None if no chain exists.
     """
     offered = frozenset(offered)
     return next((chain for source, chain in _find_chains(wanted).items() if source in offered), None)
 
 
 def find_sources(wanted: Capability) -> tuple[Capability, ...]:
-    """Return the capabilities that serve the one wanted, itself first, then by length of the chain."""
+    """Return the capabilities that can serve the wanted one: itself first, then by length of the chain."""
     return tuple(_find_chains(wanted))
 
 
 def expand(chain: Sequence[Adapter], query: Query) -> list[Query]:
-    """Return the queries that a judge at the end of the chain is asked for one query."""
+    """Return the queries to ask the judge at the end of the chain for one query."""
     queries = [query]
     for adapter in chain:
         queries = [inner for q in queries for inner in adapter.expand(q)]
@@ -106,7 +106,7 @@ def expand(chain: Sequence[Adapter], query: Query) -> list[Query]:
 
 
 def combine(chain: Sequence[Adapter], query: Query, answers: Sequence[Any]) -> Any:
-    """Return the observation wanted, or a Failure, from the answers to `expand(chain, query)`."""
+    """Return the wanted observation, or a Failure, from the answers to `expand(chain, query)`."""
     if not chain:
         return answers[0]
     adapter, rest = chain[0], chain[1:]

@@ -1,4 +1,4 @@
-"""Arrays as bytes and back, for the stored forms of observations. All are little-endian."""
+"""Encoding of arrays as little-endian bytes, for the stored forms of observations."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ _DTYPES = {
 
 
 def encode_arrays(arrays: Arrays) -> bytes:
-    """Pack named arrays (safetensors: no pickle, readable by anything). Raises TypeError for other types."""
+    """Return named arrays as a safetensors file.
+
+    Raises:
+        TypeError: If safetensors does not support the dtype of an array.
+    """
     for name, array in arrays.items():
         if array.dtype not in _DTYPES.values():
-            raise TypeError(f"array {name!r} is of {array.dtype}; want one of {', '.join(_DTYPES)}")
+            raise TypeError(f"the dtype of array {name!r} must be one of {', '.join(_DTYPES)} (got {array.dtype})")
     return save({name: np.ascontiguousarray(a) for name, a in arrays.items()})
 
 
 def decode_arrays(data: bytes) -> dict[str, NDArray[Any]]:
-    """Read what `encode_arrays` wrote."""
+    """Return the named arrays that `encode_arrays` wrote."""
     return {
         name: np.frombuffer(t["data"], _DTYPES[t["dtype"]]).reshape(t["shape"])
         for name, t in deserialize(data)  # type: ignore[no-untyped-call]
@@ -39,29 +43,33 @@ def decode_arrays(data: bytes) -> dict[str, NDArray[Any]]:
 
 
 def encode_vector(values: NDArray[np.float32]) -> bytes:
-    """Return a vector as raw float32."""
+    """Return a vector as raw float32 bytes."""
     return np.asarray(values, "<f4").tobytes()
 
 
 def decode_vector(data: bytes) -> NDArray[np.float32]:
-    """Read what `encode_vector` wrote."""
+    """Return the vector that `encode_vector` wrote."""
     return np.frombuffer(data, "<f4")
 
 
 def decode_vectors(data: Sequence[bytes]) -> NDArray[np.float32]:
-    """Read several vectors as one array of shape (len(data), d). Raises ValueError if they differ in length."""
+    """Return several stored vectors as one array of shape (len(data), d).
+
+    Raises:
+        ValueError: If they differ in length.
+    """
     lengths = {len(one) for one in data}
     if len(lengths) != 1:
         raise ValueError("vectors of several lengths")
-    if lengths.pop() % 4:  # an embedding's note that its text was cut, which no image's has
+    if lengths.pop() % 4:  # two more bytes: the embedding of a truncated text, which has no place among images
         raise ValueError("vectors of cut texts")
     return decode_vector(b"".join(data)).reshape(len(data), -1)
 
 
 def check_vector(name: str, values: Any) -> None:
-    """Raise ValueError if a field is not a vector of one number at least."""
+    """Raise ValueError if a field is not a vector with at least one number."""
     if np.ndim(values) != 1 or len(values) == 0:
-        raise ValueError(f"gave {name} of shape {np.shape(values)}, want a vector")
+        raise ValueError(f"gave {name} of shape {np.shape(values)}; it must be a vector")
 
 
 def encode_labels(labels: Labels) -> bytes:
@@ -70,5 +78,5 @@ def encode_labels(labels: Labels) -> bytes:
 
 
 def decode_labels(data: bytes) -> Labels:
-    """Read what `encode_labels` wrote."""
+    """Return the classes that `encode_labels` wrote."""
     return tuple(ObjectClass(name, synset) for name, synset in json.loads(data))

@@ -1,4 +1,4 @@
-"""Canonical JSON and its digests, under which results are kept."""
+"""Canonical JSON and its digests, which are keys of stored results."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def digest_data(data: Any) -> str:
-    """SHA-256 (hex) of plain data, the same in every process: keys sorted, no spaces, UTF-8."""
+    """Return the SHA-256 (hex) of plain data, which is the same in every process."""
     return digest_text(encode_canonically(data))
 
 
 def encode_canonically(data: Any) -> str:
-    """Plain data as the text whose digest `digest_of` gives."""
+    """Return plain data as canonical JSON (sorted keys, no spaces), the text that `digest_data` digests."""
     return _CANONICAL.encode(data)
 
 
 def digest_text(text: str) -> str:
-    """SHA-256 (hex) of a text in UTF-8."""
+    """Return the SHA-256 (hex) of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

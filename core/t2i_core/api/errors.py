@@ -1,4 +1,4 @@
-"""What can go wrong for a user, each with its own exit code and one clear line.
+"""Errors that a user can fix, each with its own exit code and a message of one line.
 
 Exit code 2 is Typer's own for usage; 130 is an interrupted run. No traceback is shown for a `T2IError`.
 """
@@ -12,7 +12,7 @@ from .redaction import redact
 
 
 class T2IError(Exception):
-    """A user's error: what is wrong, where, and what to do, in one line that holds no secret."""
+    """An error that a user can fix. Its message is one line without secrets: what is wrong, where, what to do."""
 
     exit_code = 1
 
@@ -24,7 +24,7 @@ class T2IError(Exception):
 
 
 class NotReused(UserWarning):
-    """Warning: t2i cannot tell whether some code has changed, so later runs do not reuse what it makes."""
+    """Warning: t2i cannot tell whether some code has changed, so later runs do not reuse its results."""
 
 
 class UnknownName(T2IError):
@@ -39,7 +39,7 @@ class UnknownName(T2IError):
 
 
 class BrokenPlugin(T2IError):
-    """A plugin was found, but does not load or does not keep its contract."""
+    """A plugin was found, but does not load or violates its contract."""
 
     exit_code = 4
 
@@ -63,13 +63,13 @@ class MissingDependency(T2IError):
 
 
 class FailedRun(T2IError):
-    """More samples failed than the run allows; everything made is kept."""
+    """More samples failed than the run allows; all images and observations are kept."""
 
     exit_code = 8
 
 
 class NoJudge(T2IError):
-    """No judge offers what the metric needs, or the one asked for cannot."""
+    """No judge, or not the requested one, offers what the metric needs."""
 
     exit_code = 9
 
@@ -95,11 +95,12 @@ class BadModel(T2IError):
 class NotHere(BadModel):
     """Files that are not on this machine and cannot be fetched now.
 
-    what:     which files, of which repository or address
-    spec:     what the user would prefetch, as far as who raises it knows; the evaluation puts the user's own words
-              in its place (`told_as`)
-    network:  None where nothing may be fetched; else why nothing can be
-    missing:  what is missing of them, where the rest is here
+    Attributes:
+        what: The files, and their repository or address.
+        spec: The argument of `t2i prefetch` that would download them, as far as the plugin knows it. The
+            evaluation replaces it by the name and options that the user gave (`rename`).
+        network: Why the network cannot be reached; None if downloads are forbidden.
+        missing: The missing part of the files, if the rest is on this machine.
     """
 
     def __init__(self, what: str, spec: str, network: str | None = None, missing: str | None = None) -> None:
@@ -121,8 +122,8 @@ class NotHere(BadModel):
             f"run `t2i prefetch {self.spec}` with a network"
         )
 
-    def told_as(self, spec: str) -> NotHere:
-        """Return the same error for the component as the user named it: `sd2`, or with its options."""
+    def rename(self, spec: str) -> NotHere:
+        """Return the same error with the component as the user named it: `sd2`, or with its options."""
         return NotHere(self.what, spec, self.network, self.missing)
 
 
@@ -143,8 +144,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def join_clauses(parts: Iterable[str]) -> str:
     """Join the parts that are not empty by `; `; after a question, start a new sentence."""
-    said = ""
+    joined = ""
     for part in filter(None, parts):
-        said += f"{'' if not said else ' ' if said.endswith('?') else '; '}"
-        said += part[:1].upper() + part[1:] if said.endswith("? ") else part
-    return said
+        joined += f"{'' if not joined else ' ' if joined.endswith('?') else '; '}"
+        joined += part[:1].upper() + part[1:] if joined.endswith("? ") else part
+    return joined

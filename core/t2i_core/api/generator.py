@@ -1,4 +1,4 @@
-"""The generator's contract: requests in, each out again with its image or the reason why it has none."""
+"""The contract of generators: each request is answered with an image or a failure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Generated:
         image: uint8 array of shape (height, width, 3), a PIL image, or the path of an existing file, which stays
             there.
         record: Facts about this image for samples.csv, beyond the model's settings (such as lost tokens).
-        truth: The objects that are really drawn, if the generator knows them.
+        truth: The objects that were really drawn, if the generator knows them.
         rules: Rules for decoding an image that is a path. If None, PNG, JPEG and WebP of at most 100 megapixels.
     """
 
@@ -66,6 +66,6 @@ class Generator(Protocol):
         If it raises or leaves requests out, t2i tries them again one by one; then only that request fails.
 
         Args:
-            requests: The requests, to be taken lazily: as many at a time as are worked on together.
+            requests: The requests. Take them lazily, one batch at a time.
         """
         ...

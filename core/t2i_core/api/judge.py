@@ -1,4 +1,4 @@
-"""The judge's contract: queries in, each out again with its observation or a failure."""
+"""The contract of judges: each query is answered with an observation or a failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Capability = str
 
 @dataclass(frozen=True)
 class Query:
-    """What one observation is about. How many images and texts it holds is said by the capability's class.
+    """The subject of one observation. The capability's class says how many images and texts it holds.
 
     Attributes:
         images: The images, in the order shown.
@@ -32,15 +32,22 @@ class Query:
 
 
 class Judge(Protocol):
-    """A model that looks at images. It may also have `close()`."""
+    """A model that answers queries about images.
+
+    It may also have `settings`, plain data about itself, and `close()`.
+    """
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Observation | Failure]]:
         """Yield each query, the same object, with its observation of this capability or a failure.
 
-        Any order will do. The queries are taken lazily: take as many at a time as are worked on together. Keep
-        what a scoring rule may still need (detections down to a low confidence): thresholds belong to metrics.
-        What is raised, and what is left out, is tried again alone, and then is a failure of that query only.
+        Yield in any order. Keep what a scoring rule may need later (detections down to a low confidence), because
+        thresholds belong to metrics. If it raises or leaves queries out, t2i tries them again one by one; then
+        only that query fails.
+
+        Args:
+            capability: The capability to answer.
+            queries: The queries. Take them lazily, one batch at a time.
         """
         ...

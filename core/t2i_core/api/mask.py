@@ -1,4 +1,4 @@
-"""Masks in little space: the bits inside the bounding box, deflated."""
+"""Compressed masks: the bits inside the bounding box, deflated."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 class PackedMask:
     """A binary mask of an image.
 
-    size:  width and height of the image in pixels
-    box:   x0, y0, x1, y1 of the mask, x1 and y1 exclusive; (0, 0, 0, 0) for an empty mask
-    data:  the mask inside the box, row by row, eight pixels a byte, deflated
+    Attributes:
+        size: Width and height of the image in pixels.
+        box: x0, y0, x1, y1 of the mask, x1 and y1 exclusive; (0, 0, 0, 0) for an empty mask.
+        data: The mask inside the box, row by row, eight pixels per byte, deflated.
     """
 
     size: tuple[int, int]
@@ -50,7 +51,7 @@ class PackedMask:
         return full
 
     def count_runs(self) -> list[int]:
-        """Return the mask as lengths of runs, column by column, beginning with pixels outside: COCO's encoding."""
+        """Return the mask in COCO's run-length encoding: column by column, starting with pixels outside."""
         flat = self.unpack().ravel(order="F")
         edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
         runs = np.diff([0, *edges, flat.size]).tolist() if flat.size else []
@@ -62,7 +63,7 @@ class PackedMask:
 
 
 def count_shared_pixels(a: PackedMask, b: PackedMask) -> int:
-    """Return the number of pixels in both masks of one image; boxes that do not meet cost nothing."""
+    """Return the number of pixels that two masks of one image share."""
     x0, y0 = max(a.box[0], b.box[0]), max(a.box[1], b.box[1])
     x1, y1 = min(a.box[2], b.box[2]), min(a.box[3], b.box[3])
     if x0 >= x1 or y0 >= y1:

@@ -69,8 +69,8 @@ class Metric:
             unit: The unit.
 
         Returns:
-            Rows; or a Failure (its samples count as failed) or Excluded if the unit has no value. Notes may
-            accompany either.
+            At least one row. No two rows of one measure may have the same facets. If the unit has no value, one
+            Failure (its samples count as failed) or Excluded instead. Notes may accompany either.
         """
         raise NotImplementedError
 

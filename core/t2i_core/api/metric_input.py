@@ -99,8 +99,7 @@ class Need:
         per: `item` asks for each sample (for a `PairMetric`, for two samples of one prompt and seed); `run` asks
             once, about reference images or a pool of texts, with the answers in `Unit.shared`.
         queries: Returns the queries about one item's samples; per run, about one sample without an image for each
-            prompt. By default the image alone, or image and prompt if the
-            capability wants a text.
+            prompt. By default the image alone, or image and prompt if the capability takes a text.
         params: For needs that the model itself answers: the `params` of the queries, as far as they are the same
             for all items, so that a model can refuse them before it is loaded.
         requires: Fields that the judge must give beyond the capability (`class_probs`, `colour`).

@@ -1,6 +1,7 @@
-"""What judges answer: the base of observations, one class per capability, and the registry of those classes.
+"""The base class of observations, which are answers of judges, and the registry of capabilities.
 
-A capability of core is the module of its name in `capabilities`; it is imported when the capability is first used.
+Each capability is one class of observations. Core's are in modules of the same name in `capabilities`, imported at
+first use.
 A capability of a plugin registers when the plugin imports its class.
 """
 
@@ -39,7 +40,7 @@ _CLASSES: dict[str, type[Observation]] = {}
 
 @cache
 def _list_own() -> tuple[str, ...]:
-    """Return the names of core's capabilities: the modules of a package, none of which is imported for it."""
+    """Return the names of core's capabilities without importing their modules."""
     return tuple(sorted(module.name for module in iter_modules([str(Path(__file__).parent / "capabilities")])))
 
 
@@ -49,7 +50,7 @@ def _full_name(cls: type) -> str:
 
 @dataclass(frozen=True)
 class QueryShape:
-    """How many images and texts a query holds.
+    """The number of images and texts in a query.
 
     Attributes:
         images: The number of images.
@@ -73,7 +74,9 @@ class QueryShape:
 
 
 class Observation(ABC):
-    """What a judge says about one query. A subclass, a frozen dataclass, is one capability and all about it:
+    """Base class of a judge's answer to one query.
+
+    Each subclass is a frozen dataclass that defines one capability:
 
         @dataclass(frozen=True)
         class Sharpness(Observation, capability="sharpness"):
@@ -84,10 +87,10 @@ class Observation(ABC):
     Attributes:
         capability: The name of the capability, given as keyword of the class.
         queries: The shapes that its queries may have.
-        extras: What a judge may give beyond the required fields: the words of `JudgeInfo.capabilities` and
+        extras: Names of optional fields that a judge may fill, as used in `JudgeInfo.capabilities` and
             `Need.requires`.
-        judged: Whether a judge answers; False if core itself does, and a `Need` derives all that it wants.
-        has_floor: Whether judges leave out what they are less confident of than `JudgeInfo.floor`.
+        judged: True if a judge answers; False if core itself does, and a `Need` derives its numbers.
+        has_floor: True if judges drop objects with a confidence below `JudgeInfo.floor`.
     """
 
     capability: ClassVar[str]
@@ -109,7 +112,7 @@ class Observation(ABC):
         _CLASSES[name] = cls
 
     def check_fields(self) -> None:  # noqa: B027 - most have nothing that the stored form could alter
-        """Refuse fields that the stored form would silently alter, as the judge gave them.
+        """Raise if the stored form would silently change a field. Called on the judge's answer.
 
         Raises:
             TypeError: If a field is of the wrong type.
@@ -117,16 +120,16 @@ class Observation(ABC):
         """
 
     def check(self, query: Query) -> None:  # noqa: B027 - finite numbers alone are enough for some
-        """Refuse what cannot be an answer to the query. Called on what is read back from the stored form.
+        """Raise if this cannot be an answer to the query.
 
-        Numbers and arrays among the fields are known to be finite.
+        Called on the observation read back from its stored form. Its numbers and arrays are finite.
 
         Raises:
             ValueError: If values are out of range or do not fit each other or the query.
         """
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
-        """Return the stored form: the fields as a list in JSON, unless a subclass has one of its own.
+        """Return the stored form: by default the fields as a JSON list.
 
         Args:
             labels: The classes that the judge declares. Labels are stored only if it declares none.
@@ -135,7 +138,12 @@ class Observation(ABC):
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read the stored form; `labels` are the classes that the judge declares, if it does."""
+        """Return the observation from its stored form.
+
+        Args:
+            data: The stored form.
+            labels: The classes that the judge declares; None if it declares none.
+        """
         return cls(*json.loads(data))
 
     @classmethod
@@ -152,7 +160,7 @@ class Observation(ABC):
 
 
 class StackableObservation(Observation):
-    """An observation of one array, of which those of many images can be read as one with one more axis."""
+    """Base class of observations that hold one array: those of many images can be read as one stacked array."""
 
     @classmethod
     @abstractmethod
@@ -166,22 +174,22 @@ class StackableObservation(Observation):
 
 @dataclass(frozen=True)
 class Pixels(Observation, capability="pixels"):
-    """That an image is there and can be read; what a metric takes from it is its Need's `derive`."""
+    """Confirmation that an image exists and can be read. `Need.derive` computes the numbers."""
 
     judged = False
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
-        """Return the stored form: nothing, because the image is kept already."""
+        """Return the stored form, which is empty because the image itself is stored."""
         return b""
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         return cls()
 
     @classmethod
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
-        """Return the only answer that there is."""
+        """Return the only possible answer."""
         return cls()
 
 
@@ -195,7 +203,7 @@ def find_capability(name: str) -> type[Observation]:
 
 
 def list_capabilities() -> tuple[str, ...]:
-    """Return the names of what judges can offer: core's capabilities, and those of classes that are imported."""
+    """Return the names of the capabilities of core and of imported plugins that judges can offer."""
     others = (name for name, cls in _CLASSES.items() if cls.judged)
     return tuple(dict.fromkeys((*_list_own(), *others)))
 

@@ -1,4 +1,4 @@
-"""The bytes under which observations are kept: all of them are written and read here."""
+"""Encoding of observations as the bytes that the store keeps, with checks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from .redaction import redact
 
 
 def encode(answer: Any, capability: str, labels: Labels | None, query: Query) -> bytes:
-    """Return the bytes under which an answer is kept, checked as they will be read.
+    """Return the stored form of an answer, checked by reading it back.
 
     Args:
-        answer: What the judge gave.
-        capability: What it was asked for.
+        answer: The judge's answer.
+        capability: The requested capability.
         labels: The classes that the judge declares; None if it takes any text.
-        query: What was asked: boxes and masks must be of its image, terms of its captions.
+        query: The query, whose image boxes and masks must fit, and whose captions terms must fit.
 
     Raises:
-        TypeError: If the answer, or a field, is of another type.
+        TypeError: If the answer or a field has the wrong type.
         ValueError: If its labels are not those declared, if numbers are not finite or out of their range, or if
             fields do not fit each other or the query.
     """
@@ -41,12 +41,12 @@ def encode(answer: Any, capability: str, labels: Labels | None, query: Query) ->
 
 
 def decode(data: bytes, capability: str, labels: Labels | None) -> Observation:
-    """Read what `encode` wrote."""
+    """Return the observation that `encode` wrote."""
     return find_capability(capability).from_bytes(data, labels)
 
 
 def decode_stacked(data: Sequence[bytes], capability: str, labels: Labels | None) -> StackableObservation:
-    """Read several answers as one observation. Raises ValueError if they do not fit each other."""
+    """Return several stored answers as one observation. Raises ValueError if they do not fit each other."""
     cls = find_capability(capability)
     assert issubclass(cls, StackableObservation)
     return cls.stacked(data, labels)

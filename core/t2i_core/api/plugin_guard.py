@@ -34,7 +34,7 @@ def guard_plugin(component: ResolvedComponent[Any], doing: str, reraise_damage: 
         with redacted_errors():
             yield
     except NotHere as error:  # only the caller knows the name that the user gave
-        raise error.told_as(component.asked) from error
+        raise error.rename(component.asked) from error
     except (KeyboardInterrupt, T2IError):
         raise
     except DamagedImage as error:

@@ -172,7 +172,8 @@ def find_image_fault(pixels: Any, truth: Truth | None) -> str | None:
     if np.issubdtype(pixels.dtype, np.floating) and not np.isfinite(pixels).all():
         return "the generator gave pixels that are not numbers"
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
-        return f"the generator gave {pixels.dtype} of shape {pixels.shape}, want uint8 of (height, width, 3)"
+        got = f"{pixels.dtype} of shape {pixels.shape}"
+        return f"the generator's pixels must be uint8 of shape (height, width, 3) (got {got})"
     if not pixels.any():
         return "blank image: every pixel is black"
     width, height = size = (pixels.shape[1], pixels.shape[0])

@@ -239,7 +239,7 @@ def _describe_unreadable(head: bytes, rules: DecodingRules) -> str:
     if name in wanted:
         return f"not an image that can be decoded (a damaged {name})"
     what = f"is {name}, which is not read" if name else "not an image of a known format" if head else "is empty"
-    return f"{what}; want {', '.join(wanted)}"
+    return f"{what}; must be one of {', '.join(wanted)}"
 
 
 _HEAD = 16

@@ -59,7 +59,9 @@ def parse_table(
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise error(f"{path}, line 1: the column {twice!r} appears twice; rename or delete one")
         if missing := next((name for name in columns if name not in names), None):
-            raise error(f"{path}, line 1: no column {missing!r}; want {', '.join(columns)}")
+            raise error(
+                f"{path}, line 1: no column {missing!r}; the table must have the columns {', '.join(columns)}"
+            )
         begin = lines.line_num + 1
         for cells in lines:
             if len(cells) > len(names):
@@ -78,7 +80,7 @@ def parse_table(
 
 
 def parse_json_lines(
-    path: Path, text: str, error: type[T2IError], want: str
+    path: Path, text: str, error: type[T2IError], expected: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each object of a JSON lines file with its line number, from 1. Empty lines are skipped.
 
@@ -86,7 +88,7 @@ def parse_json_lines(
         path: The file, for messages.
         text: Its content.
         error: The class of error to raise.
-        want: What an object must have, in words, for messages.
+        expected: What an object must have, in words, for messages.
 
     Raises:
         T2IError: `error`, in one line that names file and line, if a line is not a JSON object, or is nested more
@@ -102,7 +104,7 @@ def parse_json_lines(
             if _is_deeper(data, MAX_DEPTH):
                 raise error(f"{path}, line {number}: lists and objects are nested more than {MAX_DEPTH} deep")
             if not isinstance(data, dict):
-                raise error(f"{path}, line {number}: want a JSON object with {want}")
+                raise error(f"{path}, line {number}: must be a JSON object with {expected}")
             yield number, data
 
 

@@ -109,13 +109,13 @@ def load_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
         raise BadYAML(f"not YAML ({' '.join(str(problem).split())})") from problem
 
 
-def read_mapping(path: Path, error: type[T2IError], want: str) -> dict[Any, Any]:
+def read_mapping(path: Path, error: type[T2IError], expected: str) -> dict[Any, Any]:
     """Return the mapping that a YAML file holds; it has at least one entry.
 
     Args:
         path: The file.
         error: The class of error to raise.
-        want: What the file must hold, in words, for messages.
+        expected: What the file must contain, in words, for messages.
 
     Raises:
         T2IError: `error`, in one line that names the file, if it cannot be read, is not YAML, or is not a mapping
@@ -126,12 +126,12 @@ def read_mapping(path: Path, error: type[T2IError], want: str) -> dict[Any, Any]
     except BadYAML as problem:
         raise error(f"{path}: {problem}") from problem
     if not isinstance(data, dict) or not data:
-        raise error(f"{path}: want {want}")
+        raise error(f"{path}: must contain {expected}")
     return data
 
 
 def find_first_fault(error: ValidationError) -> str:
-    """Return pydantic's first error and its place, list items counted from 1: `categories.2: want a name`."""
+    """Return pydantic's first error and its place, list items counted from 1: `categories.2: must be a name`."""
     fault = error.errors()[0]
     field = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in fault["loc"])
     message = fault["msg"].removeprefix("Value error, ")

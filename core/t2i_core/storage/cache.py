@@ -97,7 +97,7 @@ def parse_size(text: str, whose: str) -> int:
     try:
         return TypeAdapter(ByteSize).validate_python(text)
     except ValidationError as error:
-        raise BadOption(f"{whose} {text!r}: want a size such as 20GB or 500MB") from error
+        raise BadOption(f"{whose} must be a size such as 20GB or 500MB (got {text!r})") from error
 
 
 def measure_folder(folder: Path) -> int:

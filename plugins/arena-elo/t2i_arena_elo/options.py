@@ -73,12 +73,12 @@ class WikimediaOptions(Options):
     @classmethod
     def _of_the_web(cls, text: str) -> str:
         if not text.startswith(("http://", "https://")):
-            raise ValueError("want an address that begins with http:// or https://")
+            raise ValueError("must be an address that begins with http:// or https://")
         return text
 
     @field_validator("contact")
     @classmethod
     def _in_a_header(cls, text: str) -> str:
         if not text.strip() or not text.isprintable() or not text.isascii():
-            raise ValueError("want an address or a page, in ASCII")
+            raise ValueError("must be an e-mail address or the URL of a page, in ASCII")
         return text

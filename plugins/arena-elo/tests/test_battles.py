@@ -85,7 +85,7 @@ HEAD = ",".join(COLUMNS) + "\n"
         ("b.csv", "prompt,left,right,verdict,time\np,a,b,tie,nan\n", "line 2: 'time' must be a number"),
         ("b.csv", "prompt,left,right,verdict,human\np,a,b,tie,1\n", "line 2: 'human' must be yes or no .got '1'"),
         ("b.jsonl", "{}\n", "line 1: 'left' is empty"),
-        ("b.jsonl", "\n[1]\n", "line 2: want a JSON object with prompt, left, right, verdict"),
+        ("b.jsonl", "\n[1]\n", "line 2: must be a JSON object with prompt, left, right, verdict"),
         ("b.jsonl", "{\n", "line 1: not JSON"),
         ("b.jsonl", "[" * 200_000, "line 1: not JSON"),
         (

@@ -40,8 +40,8 @@ def test_the_pages_example_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "want groups by name, each with categories"),
-        ("[a, b]", "want groups by name, each with categories"),
+        ("", "must contain groups by name, each with categories"),
+        ("[a, b]", "must contain groups by name, each with categories"),
         ("a: [", "not YAML"),
         ("age: {categories: [young, old]}", "age: the category 'young' needs a text"),
         ("age: {text: a person, categories: [young, old]}", "age: text: must contain {} once"),

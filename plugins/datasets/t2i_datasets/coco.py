@@ -62,9 +62,7 @@ def _captions(file: Path) -> list[CocoCaption]:
             f"{file}: has no list 'annotations'; name a file of COCO's captions (captions_val2014.json)"
         )
     if annotations and isinstance(annotations[0], dict) and "caption" not in annotations[0]:
-        raise BadPrompts(
-            f"{file}: its annotations are no captions; want captions_*.json, not instances or keypoints"
-        )
+        raise BadPrompts(f"{file}: must be a file of captions (captions_*.json), not of instances or keypoints")
     captions, seen = [], set()
     for number, each in enumerate(annotations):
         try:

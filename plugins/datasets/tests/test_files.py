@@ -123,7 +123,7 @@ GOOD = {"image_id": 1, "id": 1, "caption": "a"}
         ("{", "not JSON"),
         ("[]", "has no list 'annotations'"),
         ('{"annotations": []}', "holds no captions"),
-        (json.dumps({"annotations": [{"image_id": 1, "id": 1, "bbox": []}]}), "its annotations are no captions"),
+        (json.dumps({"annotations": [{"image_id": 1, "id": 1, "bbox": []}]}), "must be a file of captions"),
         (
             json.dumps({"annotations": [GOOD, {"id": 2, "caption": "b"}]}),
             "annotations[1]: wants a text 'caption' and whole numbers 'id' and 'image_id'",

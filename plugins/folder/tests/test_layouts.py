@@ -337,8 +337,8 @@ def test_three_formats_are_read_by_their_content_and_others_refused(tmp_path, ca
     model = model_of(tmp_path)
     given = [answer(model, Prompt(p.id, p.text), 0) for p in model.table.prompts()]
     assert [g.image.name for g in given if isinstance(g, Generated)] == ["a.png", "b.jpg", "c.webp", "e.png"]
-    assert given[3].reason.endswith("d.png: is GIF, which is not read; want PNG, JPEG, WebP")
-    assert given[5].reason.endswith("f.png: is empty; want PNG, JPEG, WebP")
+    assert given[3].reason.endswith("d.png: is GIF, which is not read; must be one of PNG, JPEG, WebP")
+    assert given[5].reason.endswith("f.png: is empty; must be one of PNG, JPEG, WebP")
     assert not given[3].missing
     assert model.settings["formats"] == {"JPEG": 2, "PNG": 1, "WebP": 1}
     model.close()

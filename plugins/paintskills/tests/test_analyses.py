@@ -170,7 +170,7 @@ def test_the_majority_is_more_than_half(said):
     ("text", "said"),
     [
         (None, "no such file"),
-        ("model,prompt\n", "line 1: no column 'seed'; want model, prompt, seed"),
+        ("model,prompt\n", "line 1: no column 'seed'; the table must have the columns model, prompt, seed"),
         (HEAD + "\n", "no answers"),
         (HEAD + "\na,p,0,x,maybe\n", "line 2: answer must be yes or no (got 'maybe')"),
         (HEAD + "\na,p,one,x,yes\n", "line 2: seed must be a whole number (got 'one')"),

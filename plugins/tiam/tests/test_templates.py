@@ -138,8 +138,8 @@ GOOD = "template: a photo of {1}\npositions: [{objects: [car]}]\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "want the fields template and positions"),
-        ("- 1", "want the fields template and positions"),
+        ("", "must contain the fields template and positions"),
+        ("- 1", "must contain the fields template and positions"),
         ("template: [", "not YAML"),
         ("template: a photo of {1}", "positions: Field required"),
         (GOOD.replace("{1}", "{2}"), "template: must contain {1} exactly once"),

@@ -49,7 +49,9 @@ def check_template(text: str) -> str:
     """
     found = _PLACE.findall(text)
     if any(found.count(place) != 1 for place in ("prompt", "first", "second")) or found.count("definitions") > 1:
-        raise ValueError("want {prompt}, {first} and {second} once each, and {definitions} once at most")
+        raise ValueError(
+            "it must contain {prompt}, {first} and {second} once each, and {definitions} at most once"
+        )
     if found.index("first") > found.index("second"):
         raise ValueError("{first} must come before {second}: images are shown in the order asked for")
     if not all(f"[[{letter}]]" in text for letter in _VERDICTS):

@@ -126,7 +126,7 @@ def test_without_a_network_it_is_said_at_once(
 def test_what_is_not_here_is_told_by_the_name_that_the_user_gave() -> None:
     error = NotHere("org/model", "plugin:org/model", missing="no unet")
     assert pickle.loads(pickle.dumps(error)).args == error.args
-    assert str(error.told_as("sd2 -o sd2.revision=v2")) == (
+    assert str(error.rename("sd2 -o sd2.revision=v2")) == (
         "sd2: org/model is not whole on this machine (no unet), and nothing may be fetched: "
         "run `t2i prefetch sd2 -o sd2.revision=v2` with a network"
     )

@@ -96,7 +96,7 @@ def test_templates_that_are_taken() -> None:
     [
         (f"{{first}} {{second}} {VERDICTS}", "once each"),
         (f"{{prompt}} {{first}} {{first}} {{second}} {VERDICTS}", "once each"),
-        (f"{{definitions}} {{prompt}} {{definitions}} {{first}} {{second}} {VERDICTS}", "once at most"),
+        (f"{{definitions}} {{prompt}} {{definitions}} {{first}} {{second}} {VERDICTS}", "at most once"),
         (f"{{prompt}} {{second}} {{first}} {VERDICTS}", "in the order asked for"),
         ("{prompt} {first} {second} [[A]] [[B]] [[C]]", "ask for a verdict"),
     ],

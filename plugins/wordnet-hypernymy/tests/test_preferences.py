@@ -124,7 +124,7 @@ def test_ties_alone_prefer_nothing(tmp_path, wide):
     ("text", "fault"),
     [
         (None, "no such file"),
-        ("", "line 1: no column 'synset'; want synset, model_a"),
+        ("", "line 1: no column 'synset'; the table must have the columns synset, model_a"),
         ("synset,annotator\na,b\n", "line 1: no column 'model_a'"),
         (HEAD, "no choices"),
         (HEAD + "dog.n.01,x,y,ann,left\n", "line 2: choice must be a, b or tie"),

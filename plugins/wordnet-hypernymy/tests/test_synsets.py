@@ -90,7 +90,7 @@ def test_ranks_know_no_scale_and_no_order(pairs):
     [
         (None, "no such file"),
         ("", "line 1: no column 'synset'"),
-        ("synset,count\na,1\n", "line 1: no column 'captions'; want synset, captions"),
+        ("synset,count\na,1\n", "line 1: no column 'captions'; the table must have the columns synset, captions"),
         ("synset,captions\n", "no synsets"),
         ("synset,captions\na.n.01,many\n", "line 2: the line must have a synset"),
         ("synset,captions\na.n.01,1\nb.n.01,-1\n", "line 3: the line must have a synset"),

@@ -24,7 +24,7 @@ class Caption(Observation, capability="caption"):
     text: str
 
     def check_fields(self) -> None:
-        """Refuse what is not a text."""
+        """Raise if the caption is not a text."""
         check_text("text", self.text)
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
@@ -33,7 +33,7 @@ class Caption(Observation, capability="caption"):
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         return cls(data.decode())
 
     @classmethod

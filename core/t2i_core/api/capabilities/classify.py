@@ -1,4 +1,4 @@
-"""Which of a classifier's classes an image shows."""
+"""Scores of an image for each class of a classifier."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class ClassScores(StackableObservation, capability="classify"):
     labels: Labels
 
     def check_fields(self) -> None:
-        """Refuse what is not a vector."""
+        """Raise if the logits are not a vector."""
         check_vector("logits", self.logits)
 
     def check(self, query: Query) -> None:
-        """Refuse logits that do not fit the labels."""
+        """Raise if there is not one logit per label."""
         if self.logits.shape != (len(self.labels),):
             raise ValueError(f"gave {len(self.logits)} logits for {len(self.labels)} labels")
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
-        """Return the stored form: raw float32, behind the labels if those are stored with it."""
+        """Return the stored form: raw float32, preceded by the labels if the judge declares none."""
         head = b"" if labels is not None else encode_labels(self.labels) + b"\n"
         return head + encode_vector(self.logits)
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         if labels is None:
             head, _, data = data.partition(b"\n")
             labels = decode_labels(head)
@@ -58,10 +58,10 @@ class ClassScores(StackableObservation, capability="classify"):
 
     @classmethod
     def stacked(cls, data: Sequence[bytes], labels: Labels | None) -> Self:
-        """Read several stored forms as one observation: `logits` of shape (len(data), len(labels)).
+        """Return several stored forms as one observation: `logits` of shape (len(data), len(labels)).
 
         Raises:
-            ValueError: If they are not of the same labels.
+            ValueError: If their labels differ.
         """
         if labels is None:
             heads, data = zip(
@@ -74,5 +74,5 @@ class ClassScores(StackableObservation, capability="classify"):
 
     @classmethod
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
-        """Return the amount of red and of green as logits of the two classes."""
+        """Return the means of red and green as logits of the two classes."""
         return cls(colour[:2], labels)

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from .segment import Segments
 
 ROUNDING = 0.01
-"""By how much probabilities may leave 0 to 1, and their sum 1: half precision rounds that far."""
+"""Tolerance of probabilities and their sums, because some judges compute in half precision."""
 
 OVERHANG = 1.0
-"""Number of pixels by which a box may leave its image: some judges count edges from the middles of pixels."""
+"""Number of pixels by which a box may leave its image, because some judges measure from pixel centres."""
 
 
 @dataclass(frozen=True)
 class Detections(Observation, capability="detect"):
-    """Objects found in one image, kept down to the judge's low floor of confidence.
+    """Objects detected in one image, with confidences down to the judge's floor.
 
     Attributes:
         size: Width and height of the image in pixels.
         boxes: float32 (n, 4): x0, y0, x1, y1 in pixels of the image, y growing downward.
         scores: float32 (n,), confidence in [0, 1].
         classes: int16 (n,), index into `labels`.
-        labels: The judge's classes.
+        labels: The judge's classes; if it declares none, the classes found.
         class_probs: float32 (n, len(labels)), probabilities with any background dropped, if the judge gives them.
         colours: float32 (n, len(colour_names)), probabilities, if the judge gives them.
         colour_names: The names of the colours.
@@ -61,15 +61,17 @@ class Detections(Observation, capability="detect"):
         return self.labels[int(self.classes[index])]
 
     def check_fields(self) -> None:
-        """Refuse boxes that a new shape would make others, and classes that 16 bits do not hold."""
+        """Raise if the stored form would change boxes (wrong shape) or classes (not 16-bit integers)."""
         n = len(self.scores)
         if np.shape(self.boxes) != (n, 4) and (n or np.size(self.boxes)):
-            raise ValueError(f"gave boxes of shape {np.shape(self.boxes)} for {n} detections, want ({n}, 4)")
+            raise ValueError(
+                f"gave boxes of shape {np.shape(self.boxes)} for {n} detections; the shape must be ({n}, 4)"
+            )
         if not np.array_equal(np.asarray(self.classes, np.int16), self.classes):
-            raise ValueError("gave classes that are not whole numbers of 16 bits")
+            raise ValueError("gave classes that are not 16-bit integers")
 
     def check(self, query: Query) -> None:
-        """Refuse arrays that do not fit each other, a size that is not the image's, and values out of range."""
+        """Raise if arrays do not fit each other, the size is not the image's, or values are out of range."""
         n = len(self.scores)
         self._check_shapes(n)
         if n and not (self.classes.min() >= 0 and self.classes.max() < len(self.labels)):
@@ -95,9 +97,11 @@ class Detections(Observation, capability="detect"):
             shapes["class_probs"] = (self.class_probs, (n, len(self.labels)))
         if self.colours is not None:
             shapes["colours"] = (self.colours, (n, len(self.colour_names)))
-        for name, (array, want) in shapes.items():
-            if array.shape != want:
-                raise ValueError(f"gave {name} of shape {array.shape} for {n} detections, want {want}")
+        for name, (array, expected) in shapes.items():
+            if array.shape != expected:
+                raise ValueError(
+                    f"gave {name} of shape {array.shape} for {n} detections; the shape must be {expected}"
+                )
 
     def _check_boxes(self) -> None:
         x0, y0, x1, y1 = self.boxes.T
@@ -106,7 +110,9 @@ class Detections(Observation, capability="detect"):
         if (wrong := outside | (x1 < x0) | (y1 < y0)).any():
             box = ", ".join(f"{side:.4g}" for side in self.boxes[np.argmax(wrong)])
             size = format_size(self.size)
-            raise ValueError(f"gave a box ({box}), want x0 <= x1 and y0 <= y1 within the {size} pixels")
+            raise ValueError(
+                f"gave a box ({box}); it must have x0 <= x1 and y0 <= y1 and lie within the {size} pixels"
+            )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {
@@ -145,12 +151,12 @@ class Detections(Observation, capability="detect"):
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         return cls(**cls._fields(decode_arrays(data), labels))
 
     @classmethod
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
-        """Return one object in the left half, of the first class, whose confidence is the amount of red."""
+        """Return one object of the first class in the left half, with the mean of red as its confidence."""
         return cls(**cls._sample_fields(query, colour, labels))
 
     @classmethod
@@ -171,7 +177,7 @@ class Detections(Observation, capability="detect"):
 
 def _check_probabilities(name: str, array: NDArray[Any]) -> None:
     if array.size and not (array.min() >= -ROUNDING and array.max() <= 1 + ROUNDING):
-        raise ValueError(f"gave {name} from {array.min():.3g} to {array.max():.3g}, want 0 to 1")
+        raise ValueError(f"gave {name} from {array.min():.3g} to {array.max():.3g}; they must be from 0 to 1")
 
 
 def format_size(size: tuple[int, int]) -> str:

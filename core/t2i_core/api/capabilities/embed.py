@@ -1,4 +1,4 @@
-"""Images and texts as vectors of one space."""
+"""Embeddings of images and texts in a common space."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Embedding(StackableObservation, capability="embed"):
-    """An image's or a text's vector in a space that both share.
+    """The embedding of an image or a text in a common space.
 
     Attributes:
         values: float32 (d,), not normalised.
@@ -30,23 +30,23 @@ class Embedding(StackableObservation, capability="embed"):
     cut_to: int | None = None
 
     def check_fields(self) -> None:
-        """Refuse what is not a vector."""
+        """Raise if the values are not a vector."""
         check_vector("values", self.values)
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
-        """Return the stored form: raw float32; of a truncated text, its number of tokens in two bytes more."""
+        """Return the stored form: raw float32, followed by two bytes with `cut_to` if the text was truncated."""
         return encode_vector(self.values) + (b"" if self.cut_to is None else self.cut_to.to_bytes(2, "little"))
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         whole = len(data) // 4 * 4
         cut_to = int.from_bytes(data[whole:], "little") if data[whole:] else None
         return cls(decode_vector(data[:whole]), cut_to)
 
     @classmethod
     def stacked(cls, data: Sequence[bytes], labels: Labels | None) -> Self:
-        """Read several stored forms as one observation: `values` of shape (len(data), d).
+        """Return several stored forms as one observation: `values` of shape (len(data), d).
 
         Raises:
             ValueError: If they differ in length, or are of truncated texts.

@@ -1,4 +1,4 @@
-"""Images as vectors of features."""
+"""Feature vectors of images."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Features(StackableObservation, capability="features"):
     values: NDArray[np.float32]
 
     def check_fields(self) -> None:
-        """Refuse what is not a vector."""
+        """Raise if the values are not a vector."""
         check_vector("values", self.values)
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
@@ -35,12 +35,12 @@ class Features(StackableObservation, capability="features"):
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         return cls(decode_vector(data))
 
     @classmethod
     def stacked(cls, data: Sequence[bytes], labels: Labels | None) -> Self:
-        """Read several stored forms as one observation: `values` of shape (len(data), d).
+        """Return several stored forms as one observation: `values` of shape (len(data), d).
 
         Raises:
             ValueError: If they differ in length.

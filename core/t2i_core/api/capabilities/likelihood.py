@@ -1,4 +1,4 @@
-"""How likely an image is under each of several captions."""
+"""Likelihoods of an image under each of several captions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..observation import SOME, Labels, Observation, QueryShape
 
 @dataclass(frozen=True)
 class LikelihoodTerms(Observation, capability="likelihood"):
-    """The terms of which a likelihood of one image under each of several captions is made.
+    """The terms of the likelihoods of one image under each of several captions.
 
     Attributes:
         terms: float64 arrays by name whose last axis is the caption (and first the trial, second the step, if
@@ -31,7 +31,7 @@ class LikelihoodTerms(Observation, capability="likelihood"):
     calls: int = 0
 
     def check(self, query: Query) -> None:
-        """Refuse terms that are not numbers, or not one for each caption."""
+        """Raise if terms are not numbers, or there is not one per caption."""
         if not self.terms:
             raise ValueError("gave no terms")
         for term, array in self.terms.items():
@@ -47,7 +47,7 @@ class LikelihoodTerms(Observation, capability="likelihood"):
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         arrays = decode_arrays(data)
         calls = int(arrays.pop("calls")[0])
         return cls({name.removeprefix("term:"): a for name, a in arrays.items()}, calls)

@@ -1,4 +1,4 @@
-"""Which of two images is better for a text; also which has the higher reward."""
+"""Preferences between two images for a text, and an adapter that compares rewards."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ class Preference(Observation, capability="prefer"):
     reasoning: str = ""
 
     def check_fields(self) -> None:
-        """Refuse other verdicts, and what is not a number or a text."""
+        """Raise if the verdict is unknown, or a field has the wrong type."""
         if self.verdict not in get_args(Verdict):
-            raise ValueError(f"gave the verdict {self.verdict!r}, want one of {', '.join(get_args(Verdict))}")
+            raise ValueError(
+                f"gave the verdict {self.verdict!r}; it must be one of {', '.join(get_args(Verdict))}"
+            )
         if self.margin is not None:
             check_number("margin", self.margin)
         check_text("reasoning", self.reasoning)

@@ -1,4 +1,4 @@
-"""How good an image is for a text; also the cosine of their embeddings."""
+"""Rewards of images for texts, and an adapter that takes the cosine of embeddings as reward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reward(Observation, capability="reward"):
-    """How good one image is for one text, on the judge's own scale; higher is better.
+    """The reward of one image for one text, on the judge's own scale; higher is better.
 
     Attributes:
         value: The number.
@@ -32,7 +32,7 @@ class Reward(Observation, capability="reward"):
     value: float
 
     def check_fields(self) -> None:
-        """Refuse what is not a number."""
+        """Raise if the value is not a number."""
         check_number("value", self.value)
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
@@ -41,7 +41,7 @@ class Reward(Observation, capability="reward"):
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read what `to_bytes` wrote."""
+        """Return the observation that `to_bytes` wrote."""
         return cls(*struct.unpack("<d", data))
 
     @classmethod

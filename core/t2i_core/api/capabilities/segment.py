@@ -34,7 +34,7 @@ class Segments(Detections, capability="segment"):
         return Detections(**{field.name: getattr(self, field.name) for field in fields(Detections)})
 
     def check_fields(self) -> None:
-        """Refuse masks, too, that are of another size, leave the image or cannot be unpacked."""
+        """Raise also if a mask has another size than the image, leaves it or cannot be unpacked."""
         super().check_fields()
         for mask in self.masks:
             if mask.size != tuple(self.size):
@@ -44,7 +44,7 @@ class Segments(Detections, capability="segment"):
             _check_mask(mask)
 
     def check(self, query: Query) -> None:
-        """Refuse another number of masks, too, than of detections."""
+        """Raise also if the number of masks is not the number of detections."""
         if len(self.masks) != len(self.scores):
             raise ValueError(f"gave {len(self.masks)} masks for {len(self.scores)} detections")
         super().check(query)

@@ -117,7 +117,7 @@ def test_options_that_cannot_be(shared_run, votes, arguments, fault):
     ("text", "fault"),
     [
         ("[", "not YAML"),
-        ("[a]", "want groups by name"),
+        ("[a]", "must contain groups by name"),
         ("human: {categories: [a, b]}", "is not a valid name"),
         ("hat: {categories: [a]}", "needs 2 to 8 categories"),
         ("hat: {categories: [a, {name: a}]}", "is listed twice"),
