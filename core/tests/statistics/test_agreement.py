@@ -257,7 +257,7 @@ WORLDS = 400
 BAR = 0.93 - 2 * math.sqrt(0.05 * 0.95 / WORLDS)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [50, 200])
 @pytest.mark.parametrize("right", [0.7, 0.9])
 def test_intervals_over_items_hold(items, right) -> None:
@@ -277,7 +277,7 @@ def test_intervals_over_items_hold(items, right) -> None:
     assert len(held) == 3
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("raters", [3, 6, 12])
 def test_intervals_over_raters_hold(raters) -> None:
     """Raters differ in how often they are right; the truth is about all that might have been asked."""
