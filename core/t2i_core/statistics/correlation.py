@@ -70,13 +70,15 @@ def spearman(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Correlation:
     if n <= EXACT:
         own, other = (scipy.stats.rankdata(side) - (n + 1) / 2 for side in (x, y))
         p = _permutation_p((own * other[_list_orders(n)]).sum(axis=1))
-    return _make_correlation(value, p, n, (1 + value**2 / 2) / max(n - 3, 1), 12 / (n * (n**2 - 1)), level)
+    variance, quantile = (1 + value**2 / 2) / max(n - 3, 1), float(scipy.special.ndtri(0.5 + level / 2))
+    return _make_correlation(value, p, n, quantile * math.sqrt(variance), 12 / (n * (n**2 - 1)))
 
 
 def kendall(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Correlation:
     """Return Kendall's tau-b with its interval and p-value; above 8 pairs p is scipy's.
 
-    The arguments and errors are those of `spearman`. The interval's variance is that of values without ties.
+    The arguments and errors are those of `spearman`. The interval's variance is that of values without ties. Its
+    quantile is Student's: with the normal one 87 to 90 % of intervals held high correlations of 7 pairs.
 
     References:
         M. G. Kendall, The treatment of ties in ranking problems (1945).
@@ -95,7 +97,8 @@ def kendall(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Correlation:
         p = _permutation_p(
             (np.sign(x[first] - x[second]) * np.sign(shuffled[:, first] - shuffled[:, second])).sum(1)
         )
-    return _make_correlation(value, p, n, 0.437 / max(n - 4, 1), 4 / (n * (n - 1)), level)
+    variance, quantile = 0.437 / max(n - 4, 1), float(scipy.special.stdtrit(n - 2, 0.5 + level / 2))
+    return _make_correlation(value, p, n, quantile * math.sqrt(variance), 4 / (n * (n - 1)))
 
 
 def _read_pairs(a: ArrayLike, b: ArrayLike, level: float) -> tuple[Floats, Floats]:
@@ -127,17 +130,16 @@ def _permutation_p(scores: Floats) -> float:
     return float((np.abs(scores) >= abs(scores[0]) - 1e-9).mean())
 
 
-def _make_correlation(value: float, p: float, n: int, variance: float, step: float, level: float) -> Correlation:
+def _make_correlation(value: float, p: float, n: int, half: float, step: float) -> Correlation:
     """Return a correlation with its interval by Fisher's z.
 
     Args:
         value: The correlation.
         p: Its p-value.
         n: Number of pairs.
-        variance: Variance of atanh(value).
+        half: Half of the interval's width on the scale of atanh(value).
         step: Distance of 1 from the next smaller value without ties. The interval of a perfect order is that of a
             correlation half a step away, because atanh(1) is infinite.
-        level: The confidence level, in (0, 1).
     """
     value = min(max(value, -1.0), 1.0)
     p = max(p, 2 * math.exp(-math.lgamma(n + 1)))
@@ -145,6 +147,5 @@ def _make_correlation(value: float, p: float, n: int, variance: float, step: flo
         return Correlation(value, math.nan, math.nan, p, n, f"none (fewer than {FEWEST} pairs)")
     most = min(1 - step / 2, 1 - _ROUNDING)
     centre = math.atanh(min(max(value, -most), most))
-    half = float(scipy.special.ndtri(0.5 + level / 2)) * math.sqrt(variance)
     lo, hi = min(math.tanh(centre - half), value), max(math.tanh(centre + half), value)
     return Correlation(value, lo, hi, p, n, "Fisher's z")
