@@ -257,7 +257,7 @@ def test_generate_speaks_of_images_alone(toy, t2i, t2i_process):
     assert "images: 8 ok, 8 failed, 0 missing" in done.stdout
     assert re.search(r"^made now: 8, [\d.]+/s$", done.stdout, re.MULTILINE)
     plan = json.loads(t2i(*words, "--dry-run", "--json").stdout)
-    assert set(plan) == {"folder", "jobs", "images", "notes"}
+    assert set(plan) == {"folder", "jobs", "images", "sinks", "notes"}
     assert set(plan["jobs"][0]) == {"model", "as", "settings", "prompts", "n_prompts", "seeds"}
 
 
