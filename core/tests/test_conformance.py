@@ -168,7 +168,7 @@ def test_a_generators_faults_are_found(model: Any, fails: tuple[str, ...], tmp_p
     [
         (Generated, None),
         (lambda pixels: Generated(PILImage.fromarray(pixels)), None),
-        (lambda pixels: Generated(pixels.astype(float)), "gave float64 of shape"),
+        (lambda pixels: Generated(pixels.astype(float)), "got float64 of shape"),
         (lambda pixels: Generated(np.where(pixels < 9, np.nan, pixels)), "pixels that are not numbers"),
         (lambda pixels: Generated(pixels * 0), "every pixel is black"),
         (lambda pixels: Generated(pixels, truth=Truth((9, 9), ())), "truth of one of another size"),

@@ -81,7 +81,9 @@ def test_seeds_that_images_do_not_name_are_not_crossed(
     (said,) = both.comparisons
     for found in (compared(both, both, "one", "two"), compared(first, second)):
         (row,) = found.differences().itertuples()
-        assert (row.diff, row.low, row.high, row.p) == pytest.approx((said.diff, *said.ci, said.p))
+        assert (row.diff, row.low, row.high, row.p_unadjusted) == pytest.approx(
+            (said.diff, *said.ci, said.p_unadjusted)
+        )
         assert row.interval == said.interval
         assert "x seeds" not in row.interval
         assert f"note: two: {why}, so seeds are not crossed with prompts" in as_text(found, 1)
