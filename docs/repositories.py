@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 from page_tables import flat, table
-from t2i_open_clip.places import REPOSITORIES as OPEN_CLIP
+from t2i_open_clip.checkpoint_files import REPOSITORIES as OPEN_CLIP
 from t2i_registry.component_lookup import Description
 
 FILE = Path(__file__).with_suffix(".yaml")

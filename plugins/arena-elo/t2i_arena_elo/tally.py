@@ -16,8 +16,8 @@ from t2i_core.api.text import escape_control_characters
 from .agreement import Answer, alpha, verdicts
 from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
 from .page.questions import UNKNOWN
+from .rating_format import as_lines, plain
 from .ratings import Ratings, Ties, rate
-from .shown import as_lines, plain
 from .sources import VoteSource
 
 PEOPLE, TOGETHER = "people", "together"

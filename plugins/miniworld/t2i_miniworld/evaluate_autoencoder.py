@@ -20,7 +20,7 @@ from t2i_core.api import Truth
 
 from t2i_miniworld import segmenter
 from t2i_miniworld.latents import trained
-from t2i_miniworld.segmenting import regions
+from t2i_miniworld.regions import regions
 from t2i_miniworld.training_data import labels, load
 
 #: TIAM's threshold: regions with less confidence do not count.

@@ -25,11 +25,11 @@ from transformers import SegformerForSemanticSegmentation
 from t2i_miniworld import segmenter
 from t2i_miniworld.augment import blur, compress, shift_hue
 from t2i_miniworld.classes import KINDS
+from t2i_miniworld.colour_rule import paints_read
 from t2i_miniworld.layout import MOST, lay_out
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.reading import paints_read
+from t2i_miniworld.regions import regions
 from t2i_miniworld.scene import Thing
-from t2i_miniworld.segmenting import regions
 from t2i_miniworld.streams import stream
 from t2i_miniworld.workers import map_ordered
 

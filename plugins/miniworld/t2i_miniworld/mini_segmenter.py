@@ -12,7 +12,7 @@ from t2i_core.api.mask import PackedMask
 from t2i_torch_support.device import select_device
 
 from t2i_miniworld import segmenter
-from t2i_miniworld.segmenting import Region, regions
+from t2i_miniworld.regions import Region, regions
 from t2i_miniworld.vocabulary import SYNSETS
 
 

@@ -164,7 +164,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             domain=DOMAIN,
             labels=_segmenter_labels,
             floor=0.05,  # `segmenting.FLOOR`, without what it imports
-            code=("mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
+            code=("mini_segmenter.py", "segmenter.py", "regions.py", "vocabulary.py"),
             about=About(citation="SegFormer: Xie et al., NeurIPS 2021", licence="Apache-2.0"),
         ),
         _trained(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
+from t2i_miniworld.colour_rule import REFERENCES, paints_read, shares, to_lab
 from t2i_miniworld.palette import PAINTS, to_linear, to_srgb
-from t2i_miniworld.reading import REFERENCES, paints_read, shares, to_lab
 
 
 def test_srgb_survives_the_way_to_light_and_back():

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from loky import wrap_non_picklable_objects
 from t2i_miniworld.classes import KINDS
+from t2i_miniworld.colour_rule import paints_read
 from t2i_miniworld.layout import lay_out
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.reading import paints_read
 from t2i_miniworld.render import draw
 from t2i_miniworld.scene import Thing
 from t2i_miniworld.workers import map_ordered

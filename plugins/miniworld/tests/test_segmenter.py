@@ -6,7 +6,7 @@ import torch
 from t2i_miniworld import plugin, segmenter
 from t2i_miniworld.augment import augment, shift_hue
 from t2i_miniworld.evaluate_segmenter import FoundInstance, draw_trial, look, measure, trials
-from t2i_miniworld.segmenting import FLOOR, SMALLEST, regions
+from t2i_miniworld.regions import FLOOR, SMALLEST, regions
 from t2i_miniworld.vocabulary import LABELS, SYNSETS
 
 SIDE = 60

@@ -75,9 +75,9 @@ def _create(setup: Setup[ClipOptions]) -> Judge:
 
 
 def _weights(argument: str | None, options: ClipOptions) -> Iterable[Path | str]:
-    from t2i_open_clip import places
+    from t2i_open_clip import checkpoint_files
 
-    return places.weights(argument or "", options)
+    return checkpoint_files.weights(argument or "", options)
 
 
 def _check(setup: Setup[ClipOptions]) -> None:
@@ -103,9 +103,9 @@ def _check(setup: Setup[ClipOptions]) -> None:
 
 
 def _pin(setup: Setup[ClipOptions]) -> ClipOptions:
-    from t2i_open_clip import places
+    from t2i_open_clip import checkpoint_files
 
-    return places.pin_commit(setup.argument or "", setup.options, setup.offline)
+    return checkpoint_files.pin_commit(setup.argument or "", setup.options, setup.offline)
 
 
 def _prefetch(setup: Setup[ClipOptions]) -> None:

@@ -15,7 +15,7 @@ from t2i_core.api.text import describe_error
 from t2i_torch_support import hub_files
 from t2i_torch_support.weights import check_file
 
-from t2i_open_clip import places
+from t2i_open_clip import checkpoint_files
 from t2i_open_clip.options import ClipOptions
 
 _WEIGHTS = ("open_clip_model.safetensors",)
@@ -60,9 +60,9 @@ class ClipSource:
 
 def find(argument: str) -> ClipSource:
     """Return the source that an argument names. Raises UnknownName or BadModel."""
-    if argument.startswith(places.HUB):
-        return ClipSource(argument, repository=argument.removeprefix(places.HUB))
-    if folder := places.folder(argument):
+    if argument.startswith(checkpoint_files.HUB):
+        return ClipSource(argument, repository=argument.removeprefix(checkpoint_files.HUB))
+    if folder := checkpoint_files.folder(argument):
         found = ClipSource(argument, folder=folder)
         _text_config(found, f"local-dir:{folder}")  # raises if it cannot be read
         return found
@@ -72,7 +72,7 @@ def find(argument: str) -> ClipSource:
         raise UnknownName.among("model of open_clip", model, open_clip.list_models(), hint)
     if tag := open_clip.get_pretrained_cfg(model, pretrained):
         return ClipSource(argument, model, tag)
-    if file := places.find_own_file(argument):
+    if file := checkpoint_files.find_own_file(argument):
         return ClipSource(argument, model, file=file)
     tags = open_clip.list_pretrained_tags_by_model(model)
     hint = f"it has {', '.join(tags) or 'none'}, and no such file exists"
@@ -83,7 +83,7 @@ def fetch(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
     """Return the file of weights; download it if it is missing and may be downloaded. Raises BadModel."""
     found = source.file
     if source.folder:
-        found = places.find_weights(source.folder, source.argument)
+        found = checkpoint_files.find_weights(source.folder, source.argument)
     elif found is None:
         found = _fetch_weights(source, options, offline)
     return check_file(found, options.sha256, source.spec)
@@ -93,7 +93,7 @@ def _fetch_weights(source: ClipSource, options: ClipOptions, offline: bool) -> P
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
     repository, name = source.repository_and_name
     if source.repository:
-        hub_files.fetch_from_hub(repository, (places.CONFIG,), options.revision, offline, source.spec)
+        hub_files.fetch_from_hub(repository, (checkpoint_files.CONFIG,), options.revision, offline, source.spec)
     elif not repository:
         raise BadModel(
             f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}"
@@ -109,7 +109,7 @@ def place(source: ClipSource, options: ClipOptions, offline: bool) -> str:
     """Return open_clip's name for the architecture and tokenizer."""
     if source.repository:
         config = hub_files.fetch_from_hub(
-            source.repository, (places.CONFIG,), options.revision, offline, source.spec
+            source.repository, (checkpoint_files.CONFIG,), options.revision, offline, source.spec
         )
         return f"local-dir:{config.parent}"
     return f"local-dir:{source.folder}" if source.folder else source.model
@@ -145,7 +145,7 @@ def text_config(source: ClipSource, options: ClipOptions, offline: bool) -> None
 def _text_config(source: ClipSource, name: str) -> Mapping[str, Any]:
     if not name.startswith("local-dir:"):
         return open_clip.get_model_config(name)["text_cfg"]  # type: ignore[no-any-return]
-    file = Path(name.removeprefix("local-dir:")) / places.CONFIG
+    file = Path(name.removeprefix("local-dir:")) / checkpoint_files.CONFIG
     try:
         found: Mapping[str, Any] = dict(json.loads(file.read_text(encoding="utf-8"))["model_cfg"]["text_cfg"])
     except (OSError, ValueError, KeyError, TypeError) as error:

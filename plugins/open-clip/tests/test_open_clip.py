@@ -18,7 +18,7 @@ from t2i_core.api import Embedding, Failure, JudgeInfo, Preset, Query, Setup
 from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
 from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract, sample_images
-from t2i_open_clip import embedder, places, plugin, sources
+from t2i_open_clip import checkpoint_files, embedder, plugin, sources
 from t2i_open_clip.options import ClipOptions
 
 OFFERED = {offered.name: offered for offered in plugin.t2i_judges()}
@@ -171,7 +171,7 @@ def test_every_preset_runs_with_the_activations_it_was_trained_with() -> None:
         config = open_clip.get_model_config(source.model)
         assert bool(config.get("quick_gelu")) == bool(source.tag.get("quick_gelu"))
         assert source.tag["hf_hub"].endswith("/")  # in its own repository, under open_clip's own names
-        assert places.REPOSITORIES[preset.argument] == source.repository_and_name[0]
+        assert checkpoint_files.REPOSITORIES[preset.argument] == source.repository_and_name[0]
         assert config["text_cfg"]["context_length"] == 77
 
 
@@ -305,9 +305,9 @@ def test_offline_a_missing_tokenizer_is_told_by_the_plan(
     """Weights are here, what reads texts is not: no image is to be made before that is known."""
     content = tmp_path / "content"
     shutil.copytree(tiny_clip, content)
-    config = json.loads((content / places.CONFIG).read_text())
+    config = json.loads((content / checkpoint_files.CONFIG).read_text())
     config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "someone/words"
-    (content / places.CONFIG).write_text(json.dumps(config))
+    (content / checkpoint_files.CONFIG).write_text(json.dumps(config))
     hub(tmp_path, monkeypatch, "someone--tiny", content)
     with pytest.raises(NotHere, match=r"its tokenizer is not on this machine.*t2i prefetch open-clip:hf-hub:some"):
         check("hf-hub:someone/tiny", offline=True)
@@ -389,9 +389,9 @@ def test_weights_that_do_not_fit_are_told_by_the_plan(tiny_clip: Path, tmp_path:
         check(f"ViT-B-32/{tmp_path / 'evil.pt'}")
     other = tmp_path / "other"
     shutil.copytree(tiny_clip, other)
-    config = json.loads((other / places.CONFIG).read_text())
+    config = json.loads((other / checkpoint_files.CONFIG).read_text())
     config["model_cfg"]["vision_cfg"]["width"] = 48
-    (other / places.CONFIG).write_text(json.dumps(config))
+    (other / checkpoint_files.CONFIG).write_text(json.dumps(config))
     with pytest.raises(BadModel, match=r"cannot be loaded from .*size mismatch for visual"):
         check(str(other))
 

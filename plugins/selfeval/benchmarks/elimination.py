@@ -30,10 +30,10 @@ from t2i_diffusers.arithmetic import draw_noise, forward, mean_before
 from t2i_diffusers.elimination import find_survivors, list_looks, order
 from t2i_diffusers.likelihood_params import LikelihoodParams
 from t2i_diffusers.schedules import Steps, respace
-from t2i_selfeval.asking import NEED
 from t2i_selfeval.estimators import certainty, score_remaining, share
 from t2i_selfeval.metrics import SelfEval
 from t2i_selfeval.plugin import t2i_metrics
+from t2i_selfeval.queries import NEED
 
 Floats = NDArray[np.float64]
 SURE = 10.0

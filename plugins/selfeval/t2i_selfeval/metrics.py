@@ -28,7 +28,6 @@ from .ablation import (
     vary_trials,
     write_values,
 )
-from .asking import NEED, build_need, chain_params, elimination_params
 from .choices import Choices
 from .estimators import (
     Floats,
@@ -43,6 +42,7 @@ from .estimators import (
     sum_over_steps,
 )
 from .options import ElboOptions, EliminationOptions, SelfEvalClipOptions, SelfEvalOptions, TermsOptions
+from .queries import NEED, build_need, chain_params, elimination_params
 
 CALLS, ALL_CALLS, POSTERIOR, GAIN, Z = "calls", "calls_unpruned", "posterior", "gain", "z"
 

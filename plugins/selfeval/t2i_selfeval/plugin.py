@@ -15,7 +15,7 @@ CITATION = "SelfEval: Leveraging the discriminative nature of generative models 
 ELBO_CITATION = "Li et al.: Your Diffusion Model is Secretly a Zero-Shot Classifier. ICCV 2023"
 WINOGROUND_CITATION = "Thrush et al.: Winoground - Probing Vision and Language Models. CVPR 2022"
 _CODE = (
-    "ablation.py", "asking.py", "choices.py", "estimators.py", "grey.png", "metrics.py", "options.py",
+    "ablation.py", "queries.py", "choices.py", "estimators.py", "grey.png", "metrics.py", "options.py",
     "samples.py",
 )  # fmt: skip
 

@@ -18,10 +18,10 @@ from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
-from .asking import NEED, build_need, chain_params
 from .estimators import Floats, Terms, UnusableTerms, log_likelihood, negate_errors
 from .metrics import CALLS, build_embedding_need, compute_cosines, describe_amount, note_truncation
 from .options import WinogroundOptions
+from .queries import NEED, build_need, chain_params
 from .samples import find_fault
 
 CHANCE = "chance: text 25 %, image 25 %, group 16.7 %"

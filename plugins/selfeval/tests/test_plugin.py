@@ -20,8 +20,8 @@ from t2i_core.api import (
     Setup,
 )
 from t2i_core.testing import MetricContract, PromptSourceContract
-from t2i_selfeval.asking import GREY
 from t2i_selfeval.plugin import t2i_metrics
+from t2i_selfeval.queries import GREY
 from t2i_selfeval.samples import choice, pair
 
 

@@ -7,10 +7,10 @@ from t2i_core.api import Caption, Query, Setup
 from t2i_core.api.judge import Capability
 
 from . import loading
+from .checkpoints import CheckpointPlace
 from .generation_settings import configure_search
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import CaptionerOptions
-from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 32, 8
 

@@ -13,11 +13,11 @@ from t2i_torch_support.weights import explain_load_error
 from torch import Tensor, nn
 from torch.nn import functional
 
-from . import places
+from . import checkpoints
+from .checkpoints import CheckpointPlace
 from .detector import Detector
 from .judge import Features
 from .options import DetectorOptions
-from .places import CheckpointPlace
 
 TOGETHER = frozenset({"detr"})
 """Architectures with one softmax over classes and "no object"; the others score each class with a sigmoid."""
@@ -32,12 +32,12 @@ class ColouredDetector(Detector):
 
     def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
         super().__init__(setup, place)
-        config = places.config(place, setup.offline)
-        self.colours = places.colours(place, config)
+        config = checkpoints.config(place, setup.offline)
+        self.colours = checkpoints.colours(place, config)
         self._together = config["model_type"] in TOGETHER
-        folder = places.fetch(place, setup.offline, setup.options.sha256)
+        folder = checkpoints.fetch(place, setup.offline, setup.options.sha256)
         width = self.loaded.network.config.d_model
-        head = load_head(place, places.check_colours(place, folder), (len(self.colours), width))
+        head = load_head(place, checkpoints.check_colours(place, folder), (len(self.colours), width))
         self._head = head.to(self.loaded.device)
 
     def _run(self, features: Features) -> list[Any]:
@@ -77,4 +77,4 @@ def load_head(place: CheckpointPlace, file: Path, shape: tuple[int, int]) -> nn.
 def save_head(head: nn.Linear, folder: Path) -> None:
     """Write a colour head into the folder that `save_pretrained` wrote."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in head.state_dict().items()}
-    save_file(tensors, folder / places.COLOURS)
+    save_file(tensors, folder / checkpoints.COLOURS)

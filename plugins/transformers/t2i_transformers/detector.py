@@ -9,10 +9,10 @@ import torch
 from t2i_core.api import Detections, Query, Setup
 from t2i_core.api.judge import Capability
 
-from . import loading, places
+from . import checkpoints, loading
+from .checkpoints import CheckpointPlace
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import DetectorOptions
-from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 16, 4
 
@@ -33,7 +33,7 @@ class Detector(TransformersJudge):
             setup, _ON_GPU, _ELSEWHERE,
         )  # fmt: skip
         self._floor = setup.options.floor
-        classes = places.classes(places.config(place, setup.offline))
+        classes = checkpoints.classes(checkpoints.config(place, setup.offline))
         self._columns, self._labels = list(classes), tuple(classes.values())
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Detections]:

@@ -17,9 +17,9 @@ from t2i_torch_support.device import select_device
 from t2i_torch_support.weights import explain_load_error
 from transformers.utils import logging
 
-from . import places
+from . import checkpoints
+from .checkpoints import CheckpointPlace
 from .options import CheckpointOptions, precision
-from .places import CheckpointPlace
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ def load(
         BadModel: The checkpoint cannot be fetched, has no safe file, or lacks weights, which would stay random.
     """
     options: CheckpointOptions = setup.options
-    folder = places.fetch(place, setup.offline, options.sha256)
-    weights = places.weights_file(place, folder, options.sha256, setup.offline)
+    folder = checkpoints.fetch(place, setup.offline, options.sha256)
+    weights = checkpoints.weights_file(place, folder, options.sha256, setup.offline)
     device = select_device(setup.device)
     dtype: torch.dtype = getattr(torch, precision(device.type) if options.dtype == "auto" else options.dtype)
-    of_processor = folder if processor is None else places.fetch(processor, setup.offline, weights=False)
+    of_processor = folder if processor is None else checkpoints.fetch(processor, setup.offline, weights=False)
     with hide_reports():
         processing = _processor(place, of_processor, processor_class)
         network = _network(place, folder, network_class, weights, dtype)
@@ -83,7 +83,7 @@ def load(
         dtype,
         {
             "checkpoint": place.name,
-            "commit": places.commit(place, setup.offline),
+            "commit": checkpoints.commit(place, setup.offline),
             "architecture": type(network).__name__,
             "processor": type(processing).__name__,
             "dtype": str(dtype).removeprefix("torch."),
@@ -120,7 +120,7 @@ def _network(place: CheckpointPlace, folder: Path, name: str, weights: list[Path
         key, there, wanted = mismatched[0]
         raise BadModel(
             f"{place.spec}: cannot be loaded from {folder}: {key} has the shape {tuple(wanted)} "
-            f"in {places.CONFIG}, but {tuple(there)} in the weights; use files of one model"
+            f"in {checkpoints.CONFIG}, but {tuple(there)} in the weights; use files of one model"
         )
     if missing := sorted(report["missing_keys"]):
         raise BadModel(

@@ -23,7 +23,7 @@ from .presets import KNOWN
 if TYPE_CHECKING:
     from t2i_core.api import Judge
 
-    from .places import CheckpointPlace
+    from .checkpoints import CheckpointPlace
 
 DETECTOR, SEGMENTER = "transformers-detector", "transformers-segmenter"
 COLOURED = "coloured-detector"
@@ -38,7 +38,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """Architectures (`model_type`) that each judge runs; an empty tuple allows any of its Auto class."""
 
-_SHARED = ("judge.py", "loading.py", "options.py", "places.py", "plugin.py")
+_SHARED = ("judge.py", "loading.py", "options.py", "checkpoints.py", "plugin.py")
 _CITATION = "Wolf et al.: Transformers: State-of-the-Art Natural Language Processing. EMNLP 2020"
 
 
@@ -163,29 +163,31 @@ def _places(
     name: str, argument: str | None, options: CheckpointOptions
 ) -> tuple[CheckpointPlace, CheckpointPlace | None]:
     """Return the place of the checkpoint, and the place of a separate processor if the options name one."""
-    from . import places
+    from . import checkpoints
 
     given = options.processor if isinstance(options, RewardJudgeOptions) else None
     spec = f"{name}:{argument}"
     if not given:
-        return places.find(spec, argument or "", options.revision), None
+        return checkpoints.find(spec, argument or "", options.revision), None
     spec = f"{spec} -o {name}.processor={given}"  # the arguments of `t2i prefetch`
     repository, _, revision = (given, "", "") if Path(given).expanduser().is_dir() else given.partition("@")
-    return places.find(spec, argument or "", options.revision), places.find(spec, repository, revision or None)
+    own = checkpoints.find(spec, argument or "", options.revision)
+    return own, checkpoints.find(spec, repository, revision or None)
 
 
 def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[ObjectClass, ...]:
-    from . import places
+    from . import checkpoints
 
-    return tuple(places.classes(places.config(_places(name, argument, options)[0], offline=False)).values())
+    config = checkpoints.config(_places(name, argument, options)[0], offline=False)
+    return tuple(checkpoints.classes(config).values())
 
 
 def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Iterator[Path | str]:
-    from . import places
+    from . import checkpoints
 
     for place in _places(name, argument, options):
         if place is not None:
-            yield from places.list_dependencies(place)
+            yield from checkpoints.list_dependencies(place)
     if name == PREFERENCE:
         yield pair_questions.SOURCE
 
@@ -203,16 +205,16 @@ def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
     """Return the options with a definite precision, and with commits of repositories."""
     from t2i_torch_support.device import get_device_type
 
-    from . import places
+    from . import checkpoints
 
     options: CheckpointOptions = setup.options
     changes: dict[str, Any] = {}
     place, processor = _places(name, setup.argument, options)
-    places.check_type(place, TYPES[name], setup.offline)
+    checkpoints.check_type(place, TYPES[name], setup.offline)
     if place.folder is None:
-        changes["revision"] = places.commit(place, setup.offline)
+        changes["revision"] = checkpoints.commit(place, setup.offline)
     if processor is not None and processor.folder is None:
-        changes["processor"] = f"{processor.name}@{places.commit(processor, setup.offline)}"
+        changes["processor"] = f"{processor.name}@{checkpoints.commit(processor, setup.offline)}"
     if options.dtype == "auto":
         changes["dtype"] = precision(get_device_type(setup.device))
     return options.model_copy(update=changes)
@@ -220,15 +222,15 @@ def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
 
 def _prefetch(name: str, setup: Setup[Any]) -> None:
     """Download all files, and check the architecture."""
-    from . import places
+    from . import checkpoints
 
     place, processor = _places(name, setup.argument, setup.options)
-    places.check_type(place, TYPES[name], setup.offline)
-    folder = places.fetch(place, setup.offline, setup.options.sha256)
-    places.weights_file(place, folder, setup.options.sha256, setup.offline)
+    checkpoints.check_type(place, TYPES[name], setup.offline)
+    folder = checkpoints.fetch(place, setup.offline, setup.options.sha256)
+    checkpoints.weights_file(place, folder, setup.options.sha256, setup.offline)
     if name == COLOURED:
-        places.colours(place, places.config(place, setup.offline))
-        places.check_colours(place, folder)
+        checkpoints.colours(place, checkpoints.config(place, setup.offline))
+        checkpoints.check_colours(place, folder)
     if processor is not None:
-        folder = places.fetch(processor, setup.offline, weights=False)
-    places.check_processor(processor or place, folder, words=name not in (DETECTOR, COLOURED, SEGMENTER))
+        folder = checkpoints.fetch(processor, setup.offline, weights=False)
+    checkpoints.check_processor(processor or place, folder, words=name not in (DETECTOR, COLOURED, SEGMENTER))

@@ -11,10 +11,10 @@ from t2i_core.api.judge import Capability
 from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from . import loading
+from .checkpoints import CheckpointPlace
 from .generation_settings import configure_search
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import PreferenceOptions
-from .places import CheckpointPlace
 
 _AT_ONCE = 1
 """Initial batch size: answers are long, and in half precision they may depend on the batch."""

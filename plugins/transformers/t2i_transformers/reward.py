@@ -10,9 +10,9 @@ from t2i_core.api import Embedding, Failure, Query, Reward, Setup
 from t2i_core.api.judge import Capability
 
 from . import loading
+from .checkpoints import CheckpointPlace
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import RewardJudgeOptions
-from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 64, 16
 _SHOWN = 5

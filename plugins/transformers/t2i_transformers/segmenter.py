@@ -11,10 +11,10 @@ from t2i_core.api import Query, Segments, Setup
 from t2i_core.api.judge import Capability
 from t2i_core.api.mask import PackedMask
 
-from . import loading, places
+from . import checkpoints, loading
+from .checkpoints import CheckpointPlace
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import DetectorOptions
-from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 8, 2
 
@@ -34,7 +34,7 @@ class Segmenter(TransformersJudge):
             setup, _ON_GPU, _ELSEWHERE,
         )  # fmt: skip
         self._floor = setup.options.floor
-        classes = places.classes(places.config(place, setup.offline))
+        classes = checkpoints.classes(checkpoints.config(place, setup.offline))
         self._columns, self._labels = list(classes), tuple(classes.values())
         self._number = {column: number for number, column in enumerate(self._columns)}
 

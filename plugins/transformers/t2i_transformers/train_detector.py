@@ -24,7 +24,7 @@ from t2i_torch_support.training import Course, train
 from t2i_torch_support.weights import explain_load_error
 from torch import Tensor
 
-from . import places
+from . import checkpoints
 from .coloured_data import LabelledPicture, find_annotations, list_classes, list_colours, read
 from .coloured_network import UNKNOWN, Coloured, make_label_config
 from .judge import Features
@@ -44,9 +44,9 @@ def start(model: str, classes: Sequence[ObjectClass]) -> tuple[Any, Any]:
     Raises:
         BadModel: The model cannot be loaded or has another architecture.
     """
-    place = places.find(model, model)
-    places.check_type(place, TYPES[COLOURED], offline=False)
-    folder = places.fetch(place, offline=False)
+    place = checkpoints.find(model, model)
+    checkpoints.check_type(place, TYPES[COLOURED], offline=False)
+    folder = checkpoints.fetch(place, offline=False)
     safe = {"local_files_only": True, "trust_remote_code": False}
     try:
         with hide_reports():

@@ -15,7 +15,7 @@ from t2i_core.api.errors import BadModel
 from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
 from t2i_registry import Registry
-from t2i_transformers.places import COLOURS
+from t2i_transformers.checkpoints import COLOURS
 
 NAME = "coloured-detector"
 KINDS = ("coloured_detr", "coloured_rt_detr")

@@ -13,7 +13,7 @@ from t2i_core.api import ObjectClass, Query
 from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
 from t2i_torch_support.coco_classes import CLASSES
-from t2i_transformers import places
+from t2i_transformers import checkpoints
 
 NAME = "transformers-detector"
 
@@ -115,11 +115,11 @@ def test_settings_and_classes(tiny: Any, tiny_detr: Path, images: list[Image]) -
 
 
 def test_classes_are_cocos_only_where_all_of_them_are() -> None:
-    names = [*CLASSES, *places.NEVER_ANNOTATED]
+    names = [*CLASSES, *checkpoints.NEVER_ANNOTATED]
     assert len(names) == 91
-    known = places.classes({"id2label": {str(n): name for n, name in enumerate(names)}})
+    known = checkpoints.classes({"id2label": {str(n): name for n, name in enumerate(names)}})
     assert list(known.values()) == list(CLASSES.values())
-    own = places.classes({"id2label": {"0": "hat", "1": "mouse"}})
+    own = checkpoints.classes({"id2label": {"0": "hat", "1": "mouse"}})
     assert own == {0: ObjectClass("hat"), 1: ObjectClass("mouse")}  # whose mouse may be the animal
 
 

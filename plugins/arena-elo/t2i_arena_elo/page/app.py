@@ -14,12 +14,12 @@ from starlette.routing import Route
 from t2i_core.api.errors import T2IError
 from t2i_core.files.image_file import DamagedImage
 
-from .entrance import Entrance, uninvited
+from .annotator_progress import AnnotatorProgress
 from .guard import Access, Guard
 from .pages import fault, form_of, render, static_routes
 from .questions import VERDICT
 from .records import Annotator
-from .standing import AnnotatorProgress
+from .sign_in import Entrance, uninvited
 from .study import VotingStudy
 
 LONGEST_FORM = 16 << 10

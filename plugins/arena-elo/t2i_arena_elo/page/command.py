@@ -99,11 +99,11 @@ def serve(
     """Serve a page on which people vote on the images of runs, until Ctrl-C."""
     from t2i_core.api.errors import BadOption
 
+    from .annotator_progress import Rules
     from .groups import read_groups
-    from .opening import StudyRequest
     from .questions import BETTER, MORE_DIVERSE
     from .serve import serve
-    from .standing import Rules
+    from .study_setup import StudyRequest
 
     if controls == 1:
         raise BadOption("--controls must be 0, or 2 or more (got 1, which leaves no votes)")

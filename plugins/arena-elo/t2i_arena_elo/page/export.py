@@ -13,9 +13,9 @@ from t2i_core.files.atomic_write import replace_file
 from t2i_core.files.spreadsheet import escape
 
 from ..battles import Battle, Verdict
+from .annotator_progress import Rules, standing_of
 from .questions import VERDICT
 from .records import Vote
-from .standing import Rules, standing_of
 from .store import VotingStore
 
 ANSWER_COLUMNS = ("model", "prompt", "annotator", "question", "answer")

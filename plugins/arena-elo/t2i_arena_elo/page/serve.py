@@ -13,9 +13,9 @@ from t2i_core.api.errors import BadOption
 
 from .app import make_app
 from .connections import LimitedServer, Limits, limits_of_process
-from .entrance import LONGEST_NAME, name_of
 from .guard import Access, Guard
-from .opening import StudyRequest, open_voting_study
+from .sign_in import LONGEST_NAME, name_of
+from .study_setup import StudyRequest, open_voting_study
 
 
 def listen(host: str, port: int) -> socket.socket:

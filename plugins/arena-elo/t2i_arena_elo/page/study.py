@@ -10,11 +10,11 @@ from random import Random
 from t2i_core.files.image_file import DamagedImage
 
 from .agenda import Agenda, VoteItem
-from .known import KnownTask, KnownTasks, ModelImages
+from .annotator_progress import AnnotatorProgress, Rules, standing_of
+from .known_answers import KnownTask, KnownTasks, ModelImages
 from .pictures import Shelf
 from .questions import Answers, StudyQuestion, check_answers
 from .records import Annotator, VoteTask
-from .standing import AnnotatorProgress, Rules, standing_of
 from .store import VotingStore
 
 

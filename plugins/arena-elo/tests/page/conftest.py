@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
+from t2i_arena_elo.page.annotator_progress import Rules
 from t2i_arena_elo.page.app import make_app
 from t2i_arena_elo.page.connections import Limits
 from t2i_arena_elo.page.guard import Access, Guard
-from t2i_arena_elo.page.opening import StudyRequest, open_voting_study
 from t2i_arena_elo.page.serve import listen, make_server
-from t2i_arena_elo.page.standing import Rules
 from t2i_arena_elo.page.study import VotingStudy
+from t2i_arena_elo.page.study_setup import StudyRequest, open_voting_study
 from t2i_core.api import Generated, GeneratorInfo, Prompt, PromptSourceInfo
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request

@@ -13,10 +13,10 @@ from PIL import Image as PILImage
 from PIL.PngImagePlugin import PngInfo
 from starlette.testclient import TestClient
 from t2i_arena_elo.page import pictures
+from t2i_arena_elo.page.annotator_progress import ROUNDS, Rules
 from t2i_arena_elo.page.guard import HEADERS, Access
 from t2i_arena_elo.page.pictures import Shelf, StudyPicture
 from t2i_arena_elo.page.questions import better
-from t2i_arena_elo.page.standing import ROUNDS, Rules
 from t2i_core.api.image import load_image
 from t2i_core.files.image_file import DamagedImage
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from t2i_arena_elo.page.agenda import Agenda, VoteItem
-from t2i_arena_elo.page.known import FromFile, Mismatches
+from t2i_arena_elo.page.known_answers import FromFile, Mismatches
 from t2i_arena_elo.page.pictures import StudyPicture
 from t2i_arena_elo.page.questions import better, check_answers, perception
 from t2i_core.api.errors import BadFolder, BadOption

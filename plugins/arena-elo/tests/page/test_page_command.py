@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from t2i_arena_elo.command import app
-from t2i_arena_elo.page.opening import StudyRequest, open_voting_study
+from t2i_arena_elo.page.annotator_progress import Rules
 from t2i_arena_elo.page.pictures import read_material
 from t2i_arena_elo.page.serve import address, is_loopback, listen
-from t2i_arena_elo.page.standing import Rules
+from t2i_arena_elo.page.study_setup import StudyRequest, open_voting_study
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
 from typer.testing import CliRunner
 

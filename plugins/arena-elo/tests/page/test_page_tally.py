@@ -14,8 +14,8 @@ from t2i_arena_elo.battle_files import read_battles, write_battles
 from t2i_arena_elo.battles import Battle
 from t2i_arena_elo.command import app
 from t2i_arena_elo.options import EloOptions
+from t2i_arena_elo.page.annotator_progress import Rules
 from t2i_arena_elo.page.export import read_votes
-from t2i_arena_elo.page.standing import Rules
 from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.source_comparison import compare_sources
 from t2i_arena_elo.sources import read_source

@@ -13,10 +13,10 @@ from filelock import FileLock, Timeout
 from t2i_core.api.errors import BadFolder, BadOption
 
 from .agenda import Agenda
-from .known import FromFile, KnownTasks, Mismatches
+from .annotator_progress import Rules
+from .known_answers import FromFile, KnownTasks, Mismatches
 from .pictures import Shelf, check, read_material
 from .questions import better, perception
-from .standing import Rules
 from .store import VotingStore
 from .study import VotingStudy
 from .votes_file import exists

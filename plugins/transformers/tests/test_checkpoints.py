@@ -14,7 +14,7 @@ from t2i_core.api import Preset, Query, Setup
 from t2i_core.api.errors import BadModel, BadOption
 from t2i_core.api.image import Image
 from t2i_core.files.digest import digest_file
-from t2i_transformers import places
+from t2i_transformers import checkpoints
 from t2i_transformers.plugin import CAPTIONER, DETECTOR, PREFERENCE, REWARD, SEGMENTER
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -247,7 +247,7 @@ def test_weights_in_parts(tiny: Any, tiny_detr: Path, tmp_path: Path, images: li
     parts = tmp_path / "parts"
     shutil.copytree(tiny_detr, parts, ignore=shutil.ignore_patterns("*.safetensors"))
     DetrForObjectDetection.from_pretrained(tiny_detr).save_pretrained(parts, max_shard_size="20KB")
-    files = places.find_weights(parts)
+    files = checkpoints.find_weights(parts)
     assert len(files) > 1
     info = tiny.OFFERED[DETECTOR]
     assert set(files) < set(info.loading.weights(str(parts), info.options()))
