@@ -110,8 +110,25 @@ RUN_NAMES = {
     "images/with space/00009-3.png": False,
     "annotations/notes.txt": False,
     "annotations/test-noise/00009-3.png": False,
+    "annotations/deeper/listed.txt": True,
+    "annotations/deeper/.listed.txt.bak": False,
+    "listed.txt": True,
 }
 """Paths in a run's folder, and whether a regular file there is the run's own."""
+
+LISTED = (
+    *("annotations/test-noise.json", "annotations/deeper/listed.txt", "listed.txt"),
+    # what a list from somebody else may name
+    *(
+        "../outside/victim/photo.png",
+        "/etc/hosts",
+        "images/test-noise/best.png",
+        "run.json",
+        "",
+        "mine/../notes.txt",
+    ),
+)
+"""Lines of the list of files that sinks wrote."""
 
 KINDS = ("file", "file", "file", "hard link", "folder", "fifo", "link out", "link to itself", "dangling link")
 LINKS = ("images", "images/ab", "images/test-noise", "images/link", "annotations", "in-use", "mine")
@@ -305,6 +322,7 @@ def pristine_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             out=folder / "run",
             resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS),
         )
+    (folder / "run" / ".exports").write_text("\n".join(LISTED))
     return folder / "run"
 
 
@@ -334,7 +352,8 @@ def removed(root: Path, scene: Scene) -> None:
         for name, content in before.items()
         if not (name.startswith("real/") and is_own(before, "real", name, names))
     }
-    for folder in ("real/images", "real/annotations", "real"):  # the run's own, where nothing is left in them
+    # the folders of the run and its sinks, where nothing is left in them
+    for folder in ("real/images", "real/annotations/deeper", "real/annotations", "real"):
         for name in [*(each for each in expected if PurePosixPath(each).parent.as_posix() == folder), folder]:
             own = name != "real/images/.hidden" and name != "real/images/with space"
             own &= name == folder or folder == "real/images"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -32,6 +33,7 @@ from t2i_core.engine.request import Request
 from t2i_core.engine.run import run_plan
 from t2i_core.results.export_file import remove_other_exports, write_export
 from t2i_core.results.run import Run, load_run
+from t2i_core.storage.run_removal import remove_run
 from t2i_core.testing import TEST_MODEL, TEST_PROMPTS, SinkContract, StaticResolver
 
 Write = Callable[[Run, Progress], None]
@@ -387,6 +389,34 @@ def test_a_file_of_a_sink_is_whole_or_absent() -> None:
     remove_other_exports(run, "mine", set(), "")
     assert not Path("run/mine").exists()
     remove_other_exports(run, "mine", set(), "")  # nothing to remove
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no os.fork on Windows")
+def test_a_kill_within_an_export_leaves_nothing_that_stays() -> None:
+    def write_half(run: Run, progress: Progress) -> None:
+        with write_export(run, "mine/a.txt") as file:
+            file.write("half")
+            file.flush()
+            os._exit(9)
+
+    def write_all(run: Run, progress: Progress) -> None:
+        with write_export(run, "mine/a.txt") as file:
+            file.write("all")
+
+    child = os.fork()
+    if child == 0:
+        try:
+            generate(sink(write_half))
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert [p.suffix for p in Path("run/mine").iterdir()] == [".part"]
+    shutil.copytree("run", "copy")
+    generate(sink(write_all))
+    assert [(p.name, p.read_text()) for p in Path("run/mine").iterdir()] == [("a.txt", "all")]
+    for folder in ("run", "copy"):
+        assert remove_run(Path(folder)) == []
+        assert not Path(folder).exists()
 
 
 # the suite ------------------------------------------------------------------------------------------------------

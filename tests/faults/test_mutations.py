@@ -76,7 +76,7 @@ MUTATIONS = (
     Mutation(
         "the user's images are looked up once",
         "engine/generation.py",
-        (("if existing or image is None:", "if image is None:"),),
+        (("if existing or not kept:", "if not kept:"),),
         "test_regressions.py::test_a_run_takes_the_users_images_as_they_are",
     ),
     Mutation(

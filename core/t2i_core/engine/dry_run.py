@@ -17,7 +17,7 @@ from ..storage.store import Store
 from .generation import find_missing, group_by_model
 from .job import Job, SampleSet
 from .ledger import Item, Ledger
-from .observation import NOT_KEPT, desks, gather, list_keys
+from .observation import NOT_KEPT, gather, group_queries, list_keys
 from .plan import Plan
 from .prompt_selection import find_missing_images
 from .sample import Model, SampleGrid, iterate_blocks
@@ -157,10 +157,10 @@ def _forecast_observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
     Images that do not exist yet are all taken to be different.
     """
     work = Work()
-    for desk in desks(plan.jobs):
-        keys = list(set(list_keys(desk, store, ledger, _gather_planned)))
+    for group in group_queries(plan.jobs):
+        keys = list(set(list_keys(group, store, ledger, _gather_planned)))
         kept = sum(value is not None for block in iterate_blocks(keys) for value in store.get_many(block))
-        work.add(len(keys) - kept, store.rate(desk.component.judge_fingerprint))
+        work.add(len(keys) - kept, store.rate(group.component.judge_fingerprint))
         work.kept += kept
     return work
 

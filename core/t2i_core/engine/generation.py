@@ -114,15 +114,15 @@ def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> M
         existing = isinstance(grid.model.component.info, ExistingImagesInfo)
         for block in iterate_blocks(grid):
             keys = [sample.key for sample in block]
-            for sample, image, never in zip(block, store.images(keys), store.failures(keys), strict=True):
+            for sample, kept, never in zip(block, store.has_images(keys), store.failures(keys), strict=True):
                 if sample.key in seen or sample.key in ledger.images:
                     continue
                 if never is not None:
                     ledger.images[sample.key] = Failure(never, final=True)
                     continue
                 seen.add(sample.key)
-                found.kept += image is not None
-                if existing or image is None:
+                found.kept += kept
+                if existing or not kept:
                     places.append(sample.index)
         found.parts.append((grid, places))
     return found
@@ -134,9 +134,9 @@ def _make_requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iter
     Images that another process has made in the meantime are skipped.
     """
     for block in iterate_blocks(missing.samples()):
-        now_kept = store.images([sample.key for sample in block])
-        for sample, image in zip(block, now_kept, strict=True):
-            if image is None or isinstance(sample.model.component.info, ExistingImagesInfo):
+        now_kept = store.has_images([sample.key for sample in block])
+        for sample, kept in zip(block, now_kept, strict=True):
+            if not kept or isinstance(sample.model.component.info, ExistingImagesInfo):
                 request = sample.request()
                 keys[id(request)] = sample.key
                 yield request

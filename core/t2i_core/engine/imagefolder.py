@@ -56,7 +56,7 @@ def open_image_folders(
                 if isinstance(model.component.info, ExistingImagesInfo):
                     continue
                 images = f"images/{places[model.label]}"
-                file = files.enter_context(folder.writing(f"{images}/metadata.jsonl"))
+                file = files.enter_context(folder.open_text(f"{images}/metadata.jsonl"))
                 by_label[model.label] = _ImageFolder(each, model, images, file)
         yield ImageFolders(by_label)
 

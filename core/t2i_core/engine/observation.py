@@ -38,7 +38,7 @@ class _ToAsk:
 
 
 @dataclass(frozen=True)
-class Desk:
+class QueryGroup:
     """All queries for one judge, or for a model about itself, in one capability.
 
     Attributes:
@@ -57,9 +57,9 @@ class Desk:
         return self.asking[0][1].labels
 
 
-def desks(jobs: Iterable[Job]) -> list[Desk]:
+def group_queries(jobs: Iterable[Job]) -> list[QueryGroup]:
     """Gather needs by judge and capability, so that each judge is created once."""
-    gathered: dict[tuple[str, Capability], Desk] = {}
+    gathered: dict[tuple[str, Capability], QueryGroup] = {}
     for job in jobs:
         for served in job.needs:
             if served.choice:
@@ -68,27 +68,27 @@ def desks(jobs: Iterable[Job]) -> list[Desk]:
                 askers = [(grid.model.component, replace(job, grids=(grid,))) for grid in job.grids]
             for component, own in askers:
                 key = (component.judge_fingerprint, served.asked)
-                desk = gathered.get(key) or Desk(component, served.asked, ())
-                gathered[key] = replace(desk, asking=(*desk.asking, (own, served)))
+                group = gathered.get(key) or QueryGroup(component, served.asked, ())
+                gathered[key] = replace(group, asking=(*group.asking, (own, served)))
     return list(gathered.values())
 
 
 def observe(jobs: Sequence[Job], store: Store, ledger: Ledger, how: Execution, progress: Progress) -> None:
     """Ask the queries that have no answer, judge by judge, and derive the numbers that metrics need."""
-    for desk in desks(jobs):
-        left = _survey(list_keys(desk, store, ledger), store, ledger)
+    for group in group_queries(jobs):
+        left = _survey(list_keys(group, store, ledger), store, ledger)
         if left.to_ask:
             with (
-                open_component(desk.component, how) as judge,
-                progress.task(f"{desk.capability} by {desk.component.spec}", left.to_ask, "queries") as task,
+                open_component(group.component, how) as judge,
+                progress.task(f"{group.capability} by {group.component.spec}", left.to_ask, "queries") as task,
             ):
-                _ask(desk, judge, store, ledger, task, left.kept > 0)
-        if any(served.need.derive for _, served in desk.asking):
+                _ask(group, judge, store, ledger, task, left.kept > 0)
+        if any(served.need.derive for _, served in group.asking):
             # counted after asking, because several needs may derive from one answer
-            to_derive = sum(1 for _ in _recall(desk, store, ledger, _choose_underived))
+            to_derive = sum(1 for _ in _recall(group, store, ledger, _choose_underived))
             if to_derive:
-                with progress.task(f"numbers from {desk.capability}", to_derive, "images") as task:
-                    _derive_missing(desk, store, ledger, task)
+                with progress.task(f"numbers from {group.capability}", to_derive, "images") as task:
+                    _derive_missing(group, store, ledger, task)
 
 
 @dataclass
@@ -114,19 +114,19 @@ def _survey(asked: Iterable[str], store: Store, ledger: Ledger) -> _Left:
     return left
 
 
-def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_worked: bool) -> None:
+def _ask(group: QueryGroup, judge: Any, store: Store, ledger: Ledger, task: Task, has_worked: bool) -> None:
     in_flight: set[str] = set()
-    labels = desk.labels
+    labels = group.labels
 
     asked_for: dict[int, _ToAsk] = {}
 
     def readable() -> Iterator[Query]:
         """Open images here, so that a damaged one fails alone and is never blamed on the judge."""
-        for item in _recall(desk, store, ledger, _choose_unanswered):
+        for item in _recall(group, store, ledger, _choose_unanswered):
             if item.key in in_flight:
                 continue
             try:
-                query = _load_images(item.query, desk, store)
+                query = _load_images(item.query, group, store)
             except DamagedImage as error:
                 _handle_damage(error, item, store, ledger)
                 task.advance()
@@ -136,35 +136,34 @@ def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_w
                 yield query
 
     def observe(queries: Iterable[Query]) -> Iterator[Any]:
-        return iter(judge.observe(desk.capability, queries))
+        return iter(judge.observe(group.capability, queries))
 
     started, done = time.monotonic(), 0
-    for query, answer in stream_answers(observe, readable(), describe_component(desk.component), has_worked):
+    for query, answer in stream_answers(observe, readable(), describe_component(group.component), has_worked):
         item = asked_for.pop(id(query))
         try:
-            value = b"" if isinstance(answer, Failure) else encode(answer, desk.capability, labels, query)
+            value = b"" if isinstance(answer, Failure) else encode(answer, group.capability, labels, query)
         except (TypeError, ValueError) as error:
-            answer = Failure(f"{describe_component(desk.component)} {error}")
+            answer = Failure(f"{describe_component(group.component)} {error}")
         except Exception as error:  # any fault of the answer is this query's failure
-            answer = Failure(
-                f"{describe_component(desk.component)} gave an answer that cannot be kept: {describe_error(error)}"
-            )
+            who = describe_component(group.component)
+            answer = Failure(f"{who} gave an answer that cannot be kept: {describe_error(error)}")
         if isinstance(answer, Failure):
             ledger.observations[item.key] = answer
         else:
             value = store.put(item.key, value)
             if item.served.need.derive:
-                _derive(replace(item, query=query), decode(value, desk.capability, labels), store)
+                _derive(replace(item, query=query), decode(value, group.capability, labels), store)
         in_flight.discard(item.key)
         done += 1
         task.advance()
-    keep_settings(store, desk.component, judge, desk.component.judge_fingerprint)
+    keep_settings(store, group.component, judge, group.component.judge_fingerprint)
     if done:
-        store.put_rate(desk.component.judge_fingerprint, (time.monotonic() - started) / done)
+        store.put_rate(group.component.judge_fingerprint, (time.monotonic() - started) / done)
 
 
-def _load_images(query: Query, desk: Desk, store: Store) -> Query:
-    truth = getattr(desk.component.info, "reads_truth", False)
+def _load_images(query: Query, group: QueryGroup, store: Store) -> Query:
+    truth = getattr(group.component.info, "reads_truth", False)
     # copies, so that the pixels are released with the query
     images = tuple(replace(i, truth=store.truth(i.digest) if truth else None) for i in query.images)
     for image in images:
@@ -208,9 +207,9 @@ def _add_images(item: Item, images: Sequence[Image | None], ledger: Ledger) -> t
 Gather = Callable[[Sequence[Item], Need | None, Store, Ledger], list[tuple[Sample, ...] | Failure]]
 
 
-def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gather) -> Iterator[str]:
-    """Yield the key of every query of a desk and record it in the ledger; samples without an image have none."""
-    for job, served in desk.asking:
+def list_keys(group: QueryGroup, store: Store, ledger: Ledger, gathering: Gather = gather) -> Iterator[str]:
+    """Yield the key of every query of a group and record it in the ledger; samples without an image have none."""
+    for job, served in group.asking:
         if served.need.per == "run":
             yield from (query.key for query in asked_once(job, served))
             continue
@@ -285,9 +284,9 @@ def _choose_underived(job: Job, served: Served, keys: Sequence[str], store: Stor
     return {key for key, value, done in each if value is not None and done is None}
 
 
-def _recall(desk: Desk, store: Store, ledger: Ledger, choose: Choice) -> Iterator[_ToAsk]:
-    """Yield the chosen queries of a desk, which were listed before. Only their images are looked up."""
-    for job, served in desk.asking:
+def _recall(group: QueryGroup, store: Store, ledger: Ledger, choose: Choice) -> Iterator[_ToAsk]:
+    """Yield the chosen queries of a group, which were listed before. Only their images are looked up."""
+    for job, served in group.asking:
         if served.need.per == "run":
             for one in asked_once(job, served):
                 if choose(job, served, [one.key], store, ledger):
@@ -334,24 +333,24 @@ def gather_made(items: Sequence[Item], store: Store, ledger: Ledger) -> list[tup
     found = gather(items, None, store, ledger)
     gone = next((item for item, samples in zip(items, found, strict=True) if samples is NOT_KEPT), None)
     if gone is not None:
-        raise image_gone(store, gone)
+        raise make_gone_error(store, gone)
     return found
 
 
-def image_gone(store: Store, item: Item) -> BadFolder:
+def make_gone_error(store: Store, item: Item) -> BadFolder:
     """Return the error for an image that has disappeared or changed during the run."""
     whose = " or ".join(planned.model.label for planned in item)
     return store.gone(f"an image (of {whose}, prompt {item[0].prompt.id!r}, seed {item[0].seed})")
 
 
-def _derive_missing(desk: Desk, store: Store, ledger: Ledger, task: Task) -> None:
+def _derive_missing(group: QueryGroup, store: Store, ledger: Ledger, task: Task) -> None:
     """Derive numbers from images and observations where the cache lacks them."""
-    for item in _recall(desk, store, ledger, _choose_underived):
+    for item in _recall(group, store, ledger, _choose_underived):
         value = store.get(item.key)
         if value is None:
             continue
         try:
-            _derive(item, decode(value, desk.capability, desk.labels), store)
+            _derive(item, decode(value, group.capability, group.labels), store)
         except DamagedImage as error:
             _handle_damage(error, item, store, ledger)
         task.advance()

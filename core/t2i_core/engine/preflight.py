@@ -22,7 +22,7 @@ from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .component import Component
 from .job import Job, Served
-from .observation import asked_once, desks
+from .observation import asked_once, group_queries
 
 
 def refuse_unneeded_judges(
@@ -125,8 +125,8 @@ def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> N
         BadFolder: If one cannot be read.
     """
     to_open: dict[Path, tuple[str, Image]] = {}
-    for desk in desks(jobs):
-        for job, served in desk.asking:
+    for group in group_queries(jobs):
+        for job, served in group.asking:
             for item in asked_once(job, served) if served.need.per == "run" else ():
                 if not store.has(item.key):
                     to_open |= {image.path: (job.metric.spec, image) for image in item.query.images}

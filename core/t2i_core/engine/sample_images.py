@@ -12,7 +12,7 @@ from ..api.progress import Progress
 from ..storage.store import DECODED, KeptImage, Store
 from .job import SampleSet
 from .ledger import Ledger
-from .observation import image_gone
+from .observation import make_gone_error
 from .plan import Plan
 from .sample import Model, PlannedSample, iterate_blocks
 
@@ -58,7 +58,7 @@ def iterate_images(
                 numbers[sample.model.label] += 1
                 found = ledger.images.get(sample.key) or image
                 if found is None:
-                    raise image_gone(store, (sample,))
+                    raise make_gone_error(store, (sample,))
                 yield SampleImage(numbers[sample.model.label], prompt_number, sample, found)
                 task.advance()
 

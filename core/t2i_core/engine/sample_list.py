@@ -12,7 +12,7 @@ from ..api.plugin_info import ExistingImagesInfo
 from ..files.slug import make_slug
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
-from .observation import image_gone
+from .observation import make_gone_error
 from .outcomes import LostSample
 from .sample_images import SampleImage
 
@@ -63,7 +63,7 @@ def link_images(
             try:
                 path = folder.link_image(place, each.prompt_number, sample.seed, kept.image)
             except FileNotFoundError as error:
-                raise image_gone(store, (sample,)) from error
+                raise make_gone_error(store, (sample,)) from error
             yield LinkedImage(each, path)
 
 

@@ -24,7 +24,7 @@ from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .job import Job, Served, derived_key
 from .ledger import Item, Ledger
-from .observation import asked_once, gather_made, image_gone, shared_samples
+from .observation import asked_once, gather_made, make_gone_error, shared_samples
 from .outcomes import Outcomes
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
@@ -101,7 +101,7 @@ class Reader:
             keys = [self._get_keys(served, (sample,)) for sample in asked]
             for sample, found in zip(asked, keys, strict=True):
                 if not found:
-                    raise image_gone(self.store, (sample,))
+                    raise make_gone_error(self.store, (sample,))
             values = self.store.get_many([key for (key,) in keys])
             for sample, (key,), value in zip(asked, keys, values, strict=True):
                 if key in self.ledger.observations:

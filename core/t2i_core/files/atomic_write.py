@@ -36,9 +36,10 @@ def replace_file(path: Path) -> Iterator[Path]:
             part.touch(exist_ok=False)
         yield part
         part.replace(path)
-    finally:
+    except BaseException:
         with contextlib.suppress(OSError):  # its folder may no longer exist
             part.unlink(missing_ok=True)
+        raise
 
 
 def _is_replaceable(path: Path) -> bool:

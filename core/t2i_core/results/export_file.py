@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ..api.errors import BadFolder
 from ..files.real_folder import open_folder
+from ..storage.exports import parse_export_path, record_export
 from ..storage.run_files import is_own_path
 from ..storage.text_file import replace_text
 from .run import Run
@@ -18,7 +19,8 @@ from .run import Run
 def write_export(run: Run, name: str) -> Iterator[io.TextIOBase]:
     """Open a text file in a run's folder for writing. It appears when the block ends without an error.
 
-    Secrets are replaced. Errors that the block itself raises pass through.
+    Secrets are replaced. `t2i runs remove` removes the file with the run. Errors that the block itself raises pass
+    through.
 
     Args:
         run: The run.
@@ -30,6 +32,7 @@ def write_export(run: Run, name: str) -> Iterator[io.TextIOBase]:
     path = _find_place(run, name)
     raised: OSError | None = None
     try:
+        record_export(run.folder, PurePosixPath(name))
         with replace_text(run.folder, name) as file:
             try:
                 yield _ExportFile(file, path)
@@ -95,10 +98,8 @@ def _find_place(run: Run, name: str) -> Path:
     Raises:
         BadFolder: If it leads out of the run's folder, has more than one spelling, or is one of the run's own.
     """
-    path = PurePosixPath(name)
-    # Windows reads `\\` and `:`, and drops dots and blanks at the end of a name
-    plain = str(path) == name and not path.is_absolute() and not set(name) & {"\\", ":", "\0"}
-    if not plain or not path.parts or any(part == ".." or part[-1] in ". " for part in path.parts):
+    path = parse_export_path(name)
+    if path is None:
         raise BadFolder(
             f"{name!r}: not a path within the run's folder; write a relative path such as 'mine/a.txt'"
         )

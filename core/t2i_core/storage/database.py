@@ -99,15 +99,28 @@ class Database:
 
     def put(self, table: str, key: bytes, value: bytes, *others: Any) -> None:
         """Put a row. It replaces another one under this key."""
+        self._insert("replace", table, key, value, others)
+
+    def add(self, table: str, key: bytes, value: bytes, *others: Any) -> bool:
+        """Put a row unless there is one under this key, damaged or not; return whether it was put."""
+        return self._insert("ignore", table, key, value, others)
+
+    def _insert(self, otherwise: str, table: str, key: bytes, value: bytes, others: tuple[Any, ...]) -> bool:
         crc = crc32(value, crc32(key, crc32(table.encode())))
         stored = value + crc.to_bytes(_CRC_BYTES, "little")
         places = ", ".join("?" * (2 + len(others)))
-        self.execute(f"insert or replace into {table} values ({places})", key, stored, *others)
+        sql = f"insert or {otherwise} into {table} values ({places})"
+        return self._carry_out(sql, (key, stored, *others))[1] == 1
 
     def execute(self, sql: str, *values: Any) -> list[Any]:
         """Carry out a statement and return its rows, unchecked."""
+        return self._carry_out(sql, values)[0]
+
+    def _carry_out(self, sql: str, values: tuple[Any, ...]) -> tuple[list[Any], int]:
+        """Carry out a statement; return its rows, unchecked, and the number of rows that it changed."""
         try:
-            return self._connection.execute(sql, values).fetchall()
+            cursor = self._connection.execute(sql, values)
+            return cursor.fetchall(), cursor.rowcount
         except sqlite3.ProgrammingError:
             raise
         except _ERRORS as error:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -15,7 +16,11 @@ from .manifest_file import LOCK, MANIFEST
 MARK = ".plan"
 """Says whose folder this is where run.json cannot."""
 
-FOLDERS = ("images", "annotations")
+IMAGES = "images"
+"""The folder of the links to the images."""
+
+EXPORTS = ".exports"
+"""Lists the files that sinks wrote."""
 
 EVIDENCE = "evidence.jsonl"
 """Why the worst samples have their values."""
@@ -25,9 +30,9 @@ _MODEL = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 
 _MODEL_FOLDER = re.compile(_MODEL)
 _IMAGE_FOLDER_FILE = re.compile(r"metadata\.jsonl|[0-9]{5,}-[0-9]+\.png")
-_ANNOTATIONS_FILE = re.compile(rf"{_MODEL}\.json")
 _RUN_FILE = re.compile(
     rf"{re.escape(MANIFEST)}|{re.escape(MARK)}|(samples|measurements|failures)\.csv|{re.escape(EVIDENCE)}"
+    rf"|{re.escape(EXPORTS)}"
 )
 _LOCK = re.compile(rf"{re.escape(LOCK)}(-[0-9]+-of-[0-9]+)?")
 
@@ -68,13 +73,19 @@ def is_own_path(path: PurePosixPath) -> bool:
     return first == "images" or any(pattern.fullmatch(first) for pattern in (_RUN_FILE, _LOCK))
 
 
-def list_own_files(run: RealFolder) -> Iterator[OwnFile]:
-    """Yield the files that a run wrote into its folder, finished or not, except for the locks."""
+def list_own_files(run: RealFolder, exports: Iterable[PurePosixPath]) -> Iterator[OwnFile]:
+    """Yield the files that a run and its sinks wrote into its folder, finished or not, except for the locks.
+
+    Args:
+        run: The folder.
+        exports: The paths of the sinks' files within it.
+    """
     for model in list_model_folders(run):
         with run.folder(f"images/{model}") as folder:
             yield from _named(folder, _IMAGE_FOLDER_FILE)
-    with run.folder("annotations") as folder:
-        yield from _named(folder, _ANNOTATIONS_FILE)
+    for path in exports:
+        with _open_parent(run, path) as folder:
+            yield from _named(folder, re.compile(re.escape(path.name)))
     yield from _named(run, _RUN_FILE)
 
 
@@ -87,6 +98,15 @@ def list_model_folders(run: RealFolder) -> list[str]:
 def list_lock_names(run: RealFolder) -> list[str]:
     """Return the names of the locks in a run's folder: the run's own, and one for each shard."""
     return [name for name in run.names() if _LOCK.fullmatch(name)]
+
+
+@contextmanager
+def _open_parent(run: RealFolder, path: PurePosixPath) -> Iterator[RealFolder]:
+    if len(path.parts) == 1:
+        yield run
+        return
+    with run.folder(str(path.parent)) as folder:
+        yield folder
 
 
 def _named(folder: RealFolder, pattern: re.Pattern[str]) -> Iterator[OwnFile]:

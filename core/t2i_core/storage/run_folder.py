@@ -5,7 +5,7 @@ samples.csv        one line per image: model, prompt, seed, status, reason, path
 measurements.csv   one line per measured value
 failures.csv       one line per sample without a value, with the reason
 images/MODEL/...   links to the kept images (copies if links are not possible); they outlive the cache
-annotations/       what sinks write of the ground truth of images
+.exports           paths of the files that sinks wrote, one a line
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from ..files.digest import digest_file
 from ..files.real_folder import is_link, open_folder
 from ..files.regular_file import read_regular
 from ..files.spreadsheet import escape, escape_table
+from .exports import list_exports
 from .manifest_file import LOCK, MANIFEST, DamagedManifest, encode_manifest, read_manifest
-from .run_files import FOLDERS, MARK, list_own_files, make_run_image_name
+from .run_files import IMAGES, MARK, list_own_files, make_run_image_name
 from .text_file import IS_LINK, make_parents, replace_text
 
 _LINE_END = "\r\n"
@@ -118,10 +119,9 @@ class RunFolder:
         return False
 
     def _refuse_links(self) -> None:
-        """Refuse links in place of the run's own folders, because files elsewhere would be replaced."""
-        for name in FOLDERS:
-            if is_link(self.path / name):
-                raise BadFolder(f"{self.path / name}: {IS_LINK}")
+        """Refuse a link in place of the folder of images, because files elsewhere would be replaced."""
+        if is_link(self.path / IMAGES):
+            raise BadFolder(f"{self.path / IMAGES}: {IS_LINK}")
 
     def _marked(self) -> bool:
         try:
@@ -132,7 +132,7 @@ class RunFolder:
     def _sweep(self) -> None:
         """Remove half-written files of processes that were killed."""
         with open_folder(self.path) as run:
-            for file in list_own_files(run):
+            for file in list_own_files(run, list_exports(self.path)):
                 if (
                     not file.is_finished and file.finished_name != MARK
                 ):  # a shard that starts now is writing its mark
@@ -157,7 +157,7 @@ class RunFolder:
 
     def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Write a CSV file row by row, completely or not at all. Texts that are formulas are escaped."""
-        with self.writing(name) as file:
+        with self.open_text(name) as file:
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows(map(escape, row) for row in rows)
@@ -169,7 +169,7 @@ class RunFolder:
         first = [c for c in ("model", "model_a", "model_b", "prompt", "cluster", "seed") if c in columns]
         last = [c for c in ("measure", "value") if c in columns]
         order = ["metric", *first, *(c for c in columns if c not in (*first, *last)), *last]
-        with self.writing(name) as file:
+        with self.open_text(name) as file:
             escape_table(pd.DataFrame(columns=order)).to_csv(file, index=False, lineterminator=_LINE_END)
             for metric, table in tables.items():
                 named = escape_table(table.assign(metric=metric).reindex(columns=order))
@@ -181,12 +181,12 @@ class RunFolder:
         if not records:
             self.remove(name)
             return
-        with self.writing(name) as file:
+        with self.open_text(name) as file:
             file.writelines(f"{json.dumps(record, ensure_ascii=False, allow_nan=False)}\n" for record in records)
         self._written.append(name)
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[TextIOBase]:
+    def open_text(self, name: str) -> Iterator[TextIOBase]:
         """Open a text file of the folder for writing. It appears when the block ends without an error.
 
         Secrets are replaced.

@@ -11,8 +11,9 @@ from filelock import FileLock, Timeout
 
 from ..api.errors import BadFolder
 from ..files.real_folder import is_link, open_folder
+from .exports import list_exports
 from .manifest_file import LOCK, MANIFEST
-from .run_files import FOLDERS, list_lock_names, list_model_folders, list_own_files
+from .run_files import IMAGES, list_lock_names, list_model_folders, list_own_files
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,10 @@ class DiskUse:
 
 
 def measure_disk_use(folder: Path) -> DiskUse:
-    """Return the size of the files that a run wrote and that can be read."""
+    """Return the size of the files that a run and its sinks wrote and that can be read."""
     total = alone = 0
     with contextlib.suppress(OSError), open_folder(folder) as run:
-        for file in list_own_files(run):
+        for file in list_own_files(run, list_exports(folder)):
             total += file.stat.st_size
             alone += file.stat.st_size if file.stat.st_nlink == 1 else 0
     return DiskUse(total, alone)
@@ -52,7 +53,7 @@ def check_removable(folder: Path) -> None:
 
 
 def remove_run(folder: Path) -> list[str]:
-    """Remove the files that a run wrote, and its folder if nothing else is in it.
+    """Remove the files that a run and its sinks wrote, and its folder if nothing else is in it.
 
     Files and folders with other names, and links, stay. No link is followed.
 
@@ -68,10 +69,13 @@ def remove_run(folder: Path) -> list[str]:
             with ExitStack() as stack:
                 for lock in {LOCK, *list_lock_names(run)}:
                     stack.enter_context(FileLock(folder / lock, timeout=0))
-                for file in list_own_files(run):
+                exports = list_exports(folder)
+                for file in list_own_files(run, exports):
                     if file.name != MANIFEST:
                         file.folder.remove(file.name)
-                for name in (*(f"images/{model}" for model in list_model_folders(run)), *FOLDERS):
+                parents = {str(parent) for path in exports for parent in path.parents[:-1]}
+                models = (f"{IMAGES}/{model}" for model in list_model_folders(run))
+                for name in (*models, IMAGES, *sorted(parents, key=len, reverse=True)):
                     run.remove_empty(name)
                 run.remove(MANIFEST)  # last, so that an interrupted removal can be repeated
             for lock in list_lock_names(run):

@@ -170,6 +170,10 @@ class Store:
         """
         return [kept and self._image(kept) for kept in self._find(keys, look)]
 
+    def has_images(self, keys: Sequence[str]) -> list[bool]:
+        """Return for each key whether `images` finds an image."""
+        return [kept is not None for kept in self._find(keys)]
+
     def identities(self, keys: Sequence[str]) -> list[str | None]:
         """Return the `Image.identity` of the image kept under each key; None if there is none.
 
@@ -250,7 +254,7 @@ class Store:
     def put_failure(self, key: str, reason: str) -> None:
         """Keep why an image can never be made, unless another process has made it meanwhile."""
         with self._rows.together():
-            if self.image(key) is not None:
+            if self.has_images([key])[0]:
                 return
             self._rows.put("failures", bytes.fromhex(key), reason.encode("utf-8", "backslashreplace"))
         self._note(key)
@@ -296,14 +300,14 @@ class Store:
         details = json.dumps([width, height, said], allow_nan=False)
         drawn = None if truth is None else truth.to_bytes()
         try:
-            stat = found.path.stat() if path else self._write(self._file(digest), data, digest)
+            stat = found.path.stat() if path else self._write(Path(self._name(digest)), data, digest)
         except OSError as error:
             raise explain_unusable(self.folder, error) from error
         own, named = bytes.fromhex(key), bytes.fromhex(digest)
         kept = _Kept(named + details.encode(), path, stat.st_size, stat.st_mtime_ns, int(drawn is not None))
         with self._rows.together():
-            if path is None and (before := self.image(key)) is not None:
-                return before
+            if path is None and (before := self._find([key])[0]) is not None:
+                return self._image(before)
             if drawn is not None:
                 self._rows.put("truths", named, drawn)
             self._rows.put("images", own, *kept, named)
@@ -323,7 +327,7 @@ class Store:
 
     def holds(self, image: Image) -> bool:
         """Whether the image's file is the store's own."""
-        return image.path == self._file(image.digest)
+        return str(image.path) == self._name(image.digest)
 
     def forget_image(self, digest: str) -> None:
         """Drop a damaged image of the store's own, so that it is made again."""
@@ -352,10 +356,12 @@ class Store:
 
         If another process has kept one under this key meanwhile, that one stays, because it may have been used.
         """
-        with self._rows.together():
-            if (before := self.get(key)) is not None:
-                return before
-            self._rows.put("observations", bytes.fromhex(key), value, time.time_ns())
+        row = (bytes.fromhex(key), value, time.time_ns())
+        if self._made is not None or not self._rows.add("observations", *row):
+            with self._rows.together():
+                if (before := self.get(key)) is not None:
+                    return before
+                self._rows.put("observations", *row)
         self._note(key)
         return value
 
@@ -390,17 +396,16 @@ class Store:
     def _name(self, digest: str) -> str:
         return f"{self._images}/{make_image_name(digest)}"
 
-    def _file(self, digest: str) -> Path:
-        return Path(self._name(digest))
-
     def _write(self, path: Path, data: bytes, digest: str) -> os.stat_result:
         """Write an image's file, whole or not at all, unless it is there already; return its status."""
         with contextlib.suppress(FileNotFoundError):
             if digest_file(path) == digest:
                 return path.stat()
-        with contextlib.suppress(FileExistsError):
-            path.parent.mkdir()
-        return write_whole(path, data)
+        try:
+            return write_whole(path, data)
+        except FileNotFoundError:  # the first image whose digest begins like this
+            path.parent.mkdir(exist_ok=True)
+            return write_whole(path, data)
 
     def _wanted(self, keys: Sequence[str]) -> list[bytes]:
         """Return the keys as rows have them; instead of one that may not be used, one that no row has."""
