@@ -16,6 +16,7 @@ from t2i_core.api.errors import BadRecipe
 from t2i_core.engine import evaluation, request
 from t2i_core.engine.request import Request
 from t2i_core.engine.request_field import CommandOption, find_option, list_fields, validated
+from t2i_core.results.manifest import Manifest, RequestRecord
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[1]
@@ -85,3 +86,14 @@ def test_every_option_of_eval_comes_from_the_request() -> None:
     names = set(inspect.signature(evaluation.evaluate).parameters)
     assert set(fields) - {"metrics", "models", "judges"} < names
     assert {"metric", "model", "judge"} < names
+
+
+RECORDED_ELSEWHERE = {"models": "models", "device": "device", "batch_size": "device"}
+"""Fields of the request that run.json has under another name."""
+
+
+def test_run_json_records_every_field_of_the_request() -> None:
+    """A folder is where run.json is; a shard writes none."""
+    left = list_fields(Request).keys() - RequestRecord.model_fields.keys() - {"out", "shard"}
+    assert left == RECORDED_ELSEWHERE.keys()
+    assert set(RECORDED_ELSEWHERE.values()) <= Manifest.model_fields.keys()

@@ -221,7 +221,7 @@ def prefetch(
 
 @app.command("new-plugin")
 def new_plugin(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="generator, judge, metric or prompts.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="generator, judge, metric, prompts or sink.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="The component's name, with hyphens between words.")],
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write. Default: t2i-NAME.")] = None,
 ) -> None:

@@ -256,7 +256,7 @@ class Remove(Silent):
 
 @pytest.mark.parametrize("after", [1, 6, 10, 14])  # of 4 images, 4 observations, 4 measurements, 4 rows of a table
 def test_a_folder_taken_away_while_it_is_written_is_said_and_not_half_made_again(after: int, folder: Path) -> None:
-    with pytest.raises(BadFolder, match="what was made is kept in the cache"):
+    with pytest.raises(BadFolder, match="images and answers are kept in the cache"):
         run(folder, progress=Remove(folder, after))
     assert not folder.exists()
     assert run(folder).results[0].n_ok == 4
@@ -280,7 +280,7 @@ def test_a_file_where_the_folder_was_is_said(after: int, folder: Path) -> None:
             if self.left == 0:
                 folder.write_text("in the way")
 
-    with pytest.raises(BadFolder, match="Not a directory; what was made is kept in the cache"):
+    with pytest.raises(BadFolder, match="Not a directory; images and answers are kept in the cache"):
         run(folder, progress=Replace(folder, after))
     with pytest.raises(BadFolder, match="cannot be written"):
         run(folder)

@@ -186,7 +186,7 @@ class DisturbedRun(RuleBasedStateMachine):
         assert outcome.code == UNUSABLE, outcome
         assert outcome.error.startswith("error: "), outcome
         assert outcome.error.count("\n") == 1, outcome
-        if "remove it and all whose names begin like it" in outcome.error:
+        if "remove it and all files whose names begin like it" in outcome.error:
             for file in self.command.cache.glob(f"{DATABASE}*"):
                 file.unlink()
         elif "remove the folder" in outcome.error or "name another folder with --out" in outcome.error:

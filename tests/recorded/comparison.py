@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,16 @@ from typing import Any
 EXPECTED = Path(__file__).parent / "expected"
 REQUIRED = {
     "results": {
-        *("metric", "model", "as", "settings", "judge", "prompts", "score", "ci", "interval"),
-        *("n_prompts", "n_ok", "n_failed", "n_missing", "scores", "facets"),
+        *("metric", "model", "as", "settings", "judge", "judges", "prompts", "score", "ci", "interval"),
+        *("n_prompts", "n_prompts_ok", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded", "n_truncated"),
+        *("upper_bound", "notes", "scores", "facets"),
     },
-    "comparisons": {"metric", "a", "b", "diff", "ci", "p_adjusted", "p_unadjusted", "n"},
+    "comparisons": {"metric", "a", "b", "diff", "ci", "p_adjusted", "p_unadjusted", "n", "interval"},
 }
 """Fields that stay (docs: `eval --json`); any other is compared where both sides have it."""
 WORDS = {"why", "notes"}
-"""Fields of sentences, which may be worded anew."""
+"""Fields of sentences, which may be worded anew; of notes, the numbers in them are compared."""
+_NUMBER = re.compile(r"(?<![\w.])-?(?:\d*\.)?\d+")
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any], tolerance: float) -> list[str]:
@@ -35,7 +38,14 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any], tolerance: 
                       for key in sorted(required - one.keys())]  # fmt: skip
             for key in sorted(a.keys() & b.keys() - WORDS):
                 found += _values(f"{where}.{key}", a[key], b[key], tolerance)
+            if "notes" in a.keys() & b.keys() and _numbers(a["notes"]) != _numbers(b["notes"]):
+                found.append(f"{where}.notes: {a['notes']!r} before, {b['notes']!r} after")
     return [*found, *_tables(before["table"], after["table"], tolerance)]
+
+
+def _numbers(notes: Sequence[str]) -> list[str]:
+    """Return the numbers in notes, as they are written, sorted."""
+    return sorted(number for note in notes for number in _NUMBER.findall(note))
 
 
 def _name(result: Mapping[str, Any]) -> str:

@@ -12,11 +12,11 @@ from .job import Job
 from .unit_reader import Group
 
 MOST = 100
-"""Number of rows with evidence for each metric and model, or pair of models; bounds memory and files."""
+"""Number of rows with evidence for each measure and model, or pair of models; bounds memory and files."""
 
 
 class EvidenceKeeper:
-    """Keeps the evidence of the worst rows of each metric and model.
+    """Keeps the evidence of the worst rows of each measure of a metric and model.
 
     The worst have the lowest value, or the highest if lower is better, or come first if neither is.
     """
@@ -41,13 +41,13 @@ class EvidenceKeeper:
             because=row.because,
             regions=[_make_region(each) for each in row.evidence],
         )
-        own = self._rows.setdefault((job.metric.spec, *unit.models), [])
+        own = self._rows.setdefault((job.metric.spec, row.measure, *unit.models), [])
         own.append((goodness, found))
         if len(own) >= 2 * MOST:
             _keep_worst(own)
 
     def rows(self) -> Iterator[EvidenceRow]:
-        """Yield the collected rows, metric by metric and model by model, the worst first."""
+        """Yield the collected rows, measure by measure and model by model, the worst first."""
         for own in self._rows.values():
             _keep_worst(own)
             yield from (row for _, row in own)

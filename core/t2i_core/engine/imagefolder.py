@@ -32,12 +32,11 @@ class ImageFolders:
     def __init__(self, by_label: Mapping[str, _ImageFolder]) -> None:
         self._by_label = by_label
 
-    def add(self, linked: LinkedImage) -> LinkedImage:
-        """Take an image into its model's data set, if it has one, and return it."""
+    def add(self, linked: LinkedImage) -> None:
+        """Take an image into its model's data set, if it has one."""
         own = self._by_label.get(linked.of.sample.model.label)
         if own is not None and isinstance(linked.of.image, KeptImage):
             own.add(linked)
-        return linked
 
     def describe(self, checks: ImageChecks) -> list[DatasetRecord]:
         """Return what was written for each model."""

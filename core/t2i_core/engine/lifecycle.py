@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..api.errors import BrokenPlugin, NotHere
+from ..api.errors import NotHere, T2IError
 from ..api.plugin_guard import guard_plugin
 from ..storage.store import Store
 from .component import Component
@@ -45,7 +45,7 @@ def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
     except BaseException as error:
         try:
             _close(component, instance)
-        except BrokenPlugin as another:  # the first error is the one to report
+        except T2IError as another:  # the first error is the one to report
             error.add_note(str(another))
         raise
     else:

@@ -46,6 +46,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "metrics": sorted({job.metric.spec for job in plan.jobs}),
             "prompts": sorted({each.prompts_name for each in plan.sample_sets}),
             "seeds": sorted({seed for each in plan.sample_sets for seed in each.seeds}),
+            "judges": list(request.judges),
             "sinks": [sink.spec for sink in plan.sinks],
             "limit": request.limit,
             "interval": request.interval,

@@ -40,8 +40,12 @@ class Measurements:
 
     def select_rows(self, job: Job) -> pd.DataFrame:
         """Return the rows of a job: those of its model, or of all models if it measures pairs."""
-        table = self.tables[job.metric.spec]
-        return table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
+        return _select_rows(self.tables, job)
+
+
+def _select_rows(tables: Mapping[str, pd.DataFrame], job: Job) -> pd.DataFrame:
+    table = tables[job.metric.spec]
+    return table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
 
 
 def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> Measurements:
@@ -61,12 +65,10 @@ def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progres
                 for job, of_job, rows in own:
                     _measure_unit(job, group, of_job, rows, evidence)
     # one builder at a time, so that the rows of a metric are never in memory twice
-    measured = Measurements(
-        {name: builders.pop(name).build() for name in list(builders)}, outcomes, list(evidence.rows())
-    )
+    tables = {name: builders.pop(name).build() for name in list(builders)}
     for job, of_job in zip(jobs, outcomes, strict=True):
-        of_job.add_notes(job.models, _note_rows(job, measured.select_rows(job)))
-    return measured
+        of_job.add_notes(job.models, _note_rows(job, _select_rows(tables, job)))
+    return Measurements(tables, outcomes, list(evidence.rows()))
 
 
 def _group_by_answers(jobs: Sequence[Job]) -> Iterator[list[int]]:

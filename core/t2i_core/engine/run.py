@@ -27,7 +27,7 @@ from .sample_images import ImageChecks, check_images, iterate_images
 from .sample_list import (
     LOST_COLUMNS,
     SAMPLE_COLUMNS,
-    link_images,
+    link_image,
     make_lost_row,
     make_sample_row,
     name_model_folders,
@@ -142,10 +142,14 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
     """Write the run's folder: tables, links to the images, data sets, and finally run.json."""
     plan, folder, store, progress = work.plan, work.folder, work.store, work.progress
     places = name_model_folders(model.label for model in plan.models)
-    with open_image_folders(plan.images, folder, places) as image_folders:
-        images = iterate_images(plan, store, work.ledger, progress, "writing samples")
-        linked = map(image_folders.add, link_images(images, folder, places, store))
-        folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(make_sample_row, linked))
+    with (
+        open_image_folders(plan.images, folder, places) as image_folders,
+        folder.open_rows("samples.csv", SAMPLE_COLUMNS) as write_row,
+    ):
+        for image in iterate_images(plan, store, work.ledger, progress, "writing samples"):
+            linked = link_image(image, folder, places, store)
+            image_folders.add(linked)
+            write_row(make_sample_row(linked))
     outcomes = measured.outcomes or _count_images(plan, work.ledger)
     metrics = [job.metric.spec for job in plan.jobs] or [""] * len(outcomes)
     lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]

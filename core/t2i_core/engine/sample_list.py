@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,35 +36,31 @@ class LinkedImage:
     path: str
 
 
-def link_images(
-    images: Iterable[SampleImage], folder: RunFolder, places: Mapping[str, str], store: Store
-) -> Iterator[LinkedImage]:
-    """Link images into the run's folder, and yield each with its path.
+def link_image(each: SampleImage, folder: RunFolder, places: Mapping[str, str], store: Store) -> LinkedImage:
+    """Link a sample's image into the run's folder, and return it with its path.
 
     Args:
-        images: The images.
+        each: The sample with its image.
         folder: The run's folder.
         places: The name of each model's folder, by its label.
         store: The cache.
 
     Raises:
-        BadFolder: If an image has disappeared, or the folder cannot be written.
+        BadFolder: If the image has disappeared, or the folder cannot be written.
     """
-    for each in images:
-        sample, kept = each.sample, each.image
-        place = places[sample.model.label]
-        if isinstance(kept, Failure):
-            if not isinstance(sample.model.component.info, ExistingImagesInfo):
-                folder.drop_image(place, each.prompt_number, sample.seed)
-            yield LinkedImage(each, "")
-        elif not store.holds(kept.image):
-            yield LinkedImage(each, str(kept.image.path))
-        else:
-            try:
-                path = folder.link_image(place, each.prompt_number, sample.seed, kept.image)
-            except FileNotFoundError as error:
-                raise make_gone_error(store, (sample,)) from error
-            yield LinkedImage(each, path)
+    sample, kept = each.sample, each.image
+    place = places[sample.model.label]
+    if isinstance(kept, Failure):
+        if not isinstance(sample.model.component.info, ExistingImagesInfo):
+            folder.drop_image(place, each.prompt_number, sample.seed)
+        return LinkedImage(each, "")
+    if not store.holds(kept.image):
+        return LinkedImage(each, str(kept.image.path))
+    try:
+        path = folder.link_image(place, each.prompt_number, sample.seed, kept.image)
+    except FileNotFoundError as error:
+        raise make_gone_error(store, (sample,)) from error
+    return LinkedImage(each, path)
 
 
 def make_sample_row(linked: LinkedImage) -> tuple[Any, ...]:

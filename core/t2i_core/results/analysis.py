@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..api.errors import BadFolder, BadOption, BrokenPlugin, T2IError, UnknownName
+from ..api.errors import BadFolder, BadOption, T2IError, UnknownName
 from ..api.options import select_result_options
+from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import OptionTable, ResolvedComponent, Resolver
 from ..api.study import Analysis, Study
@@ -146,15 +147,14 @@ def analyze_run(
 
 
 def _analyze(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analysis]:
-    try:
-        yield from made.info.create(made.setup()).analyses(study)
-    except T2IError:
-        raise
-    except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise BrokenPlugin(
-            f"plugin {made.dist} {made.version} ({made.module}): analyses of {made.spec}: {cause}"
-        ) from error
+    with guard_plugin(made, "to be made"):
+        analyses = iter(made.info.create(made.setup()).analyses(study))
+    while True:
+        with guard_plugin(made, "to analyse a run"):
+            analysis = next(analyses, None)
+        if analysis is None:
+            return
+        yield analysis
 
 
 def _drop_argument(name: str) -> str:

@@ -18,6 +18,7 @@ class RequestRecord(Typed):
     metrics: list[str] = Field(description="the metrics; empty for `t2i generate`")
     prompts: list[str] = Field(description="the prompt sources or files of all metrics")
     seeds: list[Seed] = Field(description="the seeds of all metrics")
+    judges: list[str] = Field([], description="`--judge`: judges named in place of the chosen ones")
     sinks: list[str] = Field([], description="the sinks")
     limit: int | None = Field(None, description="`--limit`, or null")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")

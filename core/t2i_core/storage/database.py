@@ -158,8 +158,8 @@ class Database:
 
     def _damaged(self, why: str) -> BadFolder:
         return BadFolder(
-            f"{self.file} is damaged ({' '.join(why.split())}): remove it and all whose names begin "
-            "like it, and give the command again; what it held is made again, and the folders of runs stay"
+            f"{self.file} is damaged ({' '.join(why.split())}): remove it and all files whose names begin like "
+            "it, and give the command again; t2i then makes again what it held, and run folders stay"
         )
 
 
@@ -179,7 +179,7 @@ def explain_unusable(folder: Path, error: Exception) -> BadFolder:
     why = error.strerror or error if isinstance(error, OSError) else error
     return BadFolder(
         f"cache folder {folder}: {why}; fix that or name another one in T2I_CACHE_DIR. "
-        "What was kept before is safe."
+        "Images and answers stored before are safe."
     )
 
 

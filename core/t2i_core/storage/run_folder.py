@@ -4,7 +4,9 @@ run.json           the manifest (request, components, versions) and the results
 samples.csv        one line per image: model, prompt, seed, status, reason, path, digest, size, record
 measurements.csv   one line per measured value
 failures.csv       one line per sample without a value, with the reason
-images/MODEL/...   links to the kept images (copies if links are not possible); they outlive the cache
+evidence.jsonl     why the worst samples have their values, if a metric says so
+images/MODEL/...   links to the kept images (copies if links are not possible), which outlive the cache; for
+                   `t2i generate` also metadata.jsonl
 .exports           paths of the files that sinks wrote, one a line
 """
 
@@ -14,7 +16,7 @@ import csv
 import errno
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOBase
 from pathlib import Path
@@ -157,10 +159,21 @@ class RunFolder:
 
     def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Write a CSV file row by row, completely or not at all. Texts that are formulas are escaped."""
+        with self.open_rows(name, header) as write_row:
+            for row in rows:
+                write_row(row)
+
+    @contextmanager
+    def open_rows(self, name: str, header: Sequence[str]) -> Iterator[Callable[[Sequence[Any]], None]]:
+        """Open a CSV file as `write_rows` does; gives the function that writes one row."""
         with self.open_text(name) as file:
             writer = csv.writer(file)
             writer.writerow(header)
-            writer.writerows(map(escape, row) for row in rows)
+
+            def write_row(row: Sequence[Any]) -> None:
+                writer.writerow(map(escape, row))
+
+            yield write_row
         self._written.append(name)
 
     def write_tables(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -244,7 +257,7 @@ class RunFolder:
 
     def _unwritable(self, error: OSError) -> BadFolder:
         return BadFolder(
-            f"{self.path}: {error.strerror or error}; what was made is kept in the cache; make this folder "
+            f"{self.path}: {error.strerror or error}; images and answers are kept in the cache; make this folder "
             "writable and give the same command again"
         )
 

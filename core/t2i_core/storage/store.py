@@ -133,6 +133,7 @@ class Store:
     def __init__(self, folder: Path | None = None, fresh: bool = False) -> None:
         self.folder = (folder or find_cache_folder()).absolute()
         self._images = str(self.folder / IMAGES)
+        self._image_folders = set[str]()  # those that are there
         self._made: set[str] | None = set() if fresh else None
         with contextlib.ExitStack() as held:
             try:
@@ -401,11 +402,10 @@ class Store:
         with contextlib.suppress(FileNotFoundError):
             if digest_file(path) == digest:
                 return path.stat()
-        try:
-            return write_whole(path, data)
-        except FileNotFoundError:  # the first image whose digest begins like this
+        if digest[:2] not in self._image_folders:
             path.parent.mkdir(exist_ok=True)
-            return write_whole(path, data)
+            self._image_folders.add(digest[:2])
+        return write_whole(path, data)
 
     def _wanted(self, keys: Sequence[str]) -> list[bytes]:
         """Return the keys as rows have them; instead of one that may not be used, one that no row has."""

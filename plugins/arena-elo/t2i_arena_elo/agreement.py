@@ -11,7 +11,7 @@ from t2i_core.statistics import Estimate, krippendorff_alpha
 from .battles import Battle
 
 
-class Answer(NamedTuple):
+class GivenAnswer(NamedTuple):
     """A judge's answer.
 
     Attributes:
@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     prompt: str
 
 
-def alpha(answers: Collection[Answer], excluded: Collection[str] = ()) -> tuple[Estimate, int]:
+def alpha(answers: Collection[GivenAnswer], excluded: Collection[str] = ()) -> tuple[Estimate, int]:
     """Return Krippendorff's alpha of nominal answers, with its interval over prompts for these judges.
 
     Args:
@@ -44,7 +44,7 @@ def alpha(answers: Collection[Answer], excluded: Collection[str] = ()) -> tuple[
     return krippendorff_alpha(units, judges, values, prompts), shared
 
 
-def verdicts(battles: Iterable[Battle]) -> list[Answer]:
+def verdicts(battles: Iterable[Battle]) -> list[GivenAnswer]:
     """Return each judge's verdict on each pair of images: the better model's name, `tie` or `both-bad`.
 
     If a judge answered several times, for example in both orders, and contradicts itself, its verdict is `tie`.
@@ -57,5 +57,6 @@ def verdicts(battles: Iterable[Battle]) -> list[Answer]:
             judge = (battle.human, battle.judge)  # a person and a model may have the same name
             found.setdefault((unit, judge), set()).add(meant.get(battle.verdict, battle.verdict))
     return [
-        Answer(unit, judge, one.pop() if len(one) == 1 else "tie", unit[1]) for (unit, judge), one in found.items()
+        GivenAnswer(unit, judge, one.pop() if len(one) == 1 else "tie", unit[1])
+        for (unit, judge), one in found.items()
     ]

@@ -13,7 +13,7 @@ import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.text import escape_control_characters
 
-from .agreement import Answer, alpha, verdicts
+from .agreement import GivenAnswer, alpha, verdicts
 from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
 from .page.questions import UNKNOWN
 from .rating_format import as_lines, plain
@@ -99,7 +99,7 @@ def tally(
     )
 
 
-def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[Answer]:
+def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[GivenAnswer]:
     """Return the answers to one question; the last counts if several files have one of the same annotator."""
     last = {
         (model, prompt, annotator): answer
@@ -107,11 +107,12 @@ def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> li
         if question == wanted and answer != UNKNOWN.value
     }
     return [
-        Answer((model, prompt), annotator, answer, prompt) for (model, prompt, annotator), answer in last.items()
+        GivenAnswer((model, prompt), annotator, answer, prompt)
+        for (model, prompt, annotator), answer in last.items()
     ]
 
 
-def _agreement(of: str, answers: list[Answer]) -> dict[str, Any]:
+def _agreement(of: str, answers: list[GivenAnswer]) -> dict[str, Any]:
     line: dict[str, Any] = {"of": of}
     decided, _ = alpha(answers, NO_WINNER)
     found, units = alpha(answers)

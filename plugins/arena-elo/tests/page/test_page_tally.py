@@ -8,7 +8,7 @@ import math
 
 import pandas as pd
 import pytest
-from t2i_arena_elo.agreement import Answer, alpha, verdicts
+from t2i_arena_elo.agreement import GivenAnswer, alpha, verdicts
 from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import read_battles, write_battles
 from t2i_arena_elo.battles import Battle
@@ -85,7 +85,7 @@ def test_the_command_prints_tables_or_json(voted):
 
 
 def test_alpha_counts_the_units_that_two_judged():
-    said = [Answer(i, judge, value, f"p{i}") for judge, row in (("A", "xxy*"), ("B", "xyy*"), ("C", "*xyx"))
+    said = [GivenAnswer(i, judge, value, f"p{i}") for judge, row in (("A", "xxy*"), ("B", "xyy*"), ("C", "*xyx"))
             for i, value in enumerate(row) if value != "*"]  # fmt: skip
     found, units = alpha(said)
     assert units == 3
@@ -96,8 +96,8 @@ def test_alpha_counts_the_units_that_two_judged():
 
 
 def test_alpha_does_not_exist_of_nothing_shared_or_all_the_same():
-    apart = [Answer(1, "A", "x", "p1"), Answer(2, "B", "y", "p2")]
-    equal = [Answer(1, "A", "x", "p1"), Answer(1, "B", "x", "p1")]
+    apart = [GivenAnswer(1, "A", "x", "p1"), GivenAnswer(2, "B", "y", "p2")]
+    equal = [GivenAnswer(1, "A", "x", "p1"), GivenAnswer(1, "B", "x", "p1")]
     for said in (apart, equal, []):
         assert math.isnan(alpha(said)[0].value)
 
