@@ -265,7 +265,7 @@ def test_the_tables_of_capabilities_are_what_their_classes_say() -> None:
 def row_of(capability: type[Observation]) -> str:
     """The row of a capability in the table of all."""
     shapes = capability.queries
-    images = ", or ".join(str(shape.images or "none") for shape in shapes)
+    images = ", or ".join(shape.describe_images() for shape in shapes)
     texts = ", or ".join(shape.describe_texts() for shape in shapes)
     extras = ", ".join(f"`{extra}`" for extra in capability.extras)
     name = f"| `{capability.capability}` | {images} | {texts} | `{capability.__name__}` | {extras}"

@@ -20,10 +20,12 @@ from t2i_core.api import (
     LikelihoodTerms,
     Pixels,
     Preference,
+    QuestionAnswer,
     Reward,
     Segments,
 )
 from t2i_core.api.adapter import combine, expand, find_chain, find_sources
+from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.digest import digest_data
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image, load_image
@@ -89,6 +91,9 @@ EVERYTHING = [
     Reward(0.1),
     LikelihoodTerms({"log_p": np.arange(6, dtype=np.float64).reshape(1, 2, 3)}),
     Pixels(),
+    QuestionAnswer(YES_NO, 0, np.array([0.7, 0.1])),
+    QuestionAnswer(YES_NO, None, text="I cannot tell"),
+    QuestionAnswer(text="a red car"),
 ]
 
 
@@ -117,7 +122,7 @@ def test_adapters_lead_upwards_only():
     assert [a.offered for a in find_chain("prefer", {"embed"})] == ["reward", "embed"]
     assert find_chain("segment", {"detect"}) is None
     assert find_chain("embed", {"reward"}) is None
-    assert find_sources("prefer") == ("prefer", "reward", "embed")
+    assert find_sources("prefer") == ("prefer", "reward", "answer", "embed")
 
 
 def test_a_preference_is_made_of_rewards_made_of_embeddings():

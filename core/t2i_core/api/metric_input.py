@@ -107,6 +107,11 @@ class Need:
         confidence: For detections and segments, the lowest confidence that the metric uses, in [0, 1]; the judge
             must keep those above it.
         derive: Numbers to derive from image and observation.
+        question: For the capability `answer`: the question in words, with a place in braces for everything that
+            depends on the prompt, for readers of plans and documents.
+        alternatives: Needs of other capabilities that may take this one's place, in order of preference. They have
+            the same name, and the metric sees by the observation which one was served.
+        replaces: For an alternative: names of needs, declared later, that it makes unnecessary.
     """
 
     name: str
@@ -120,6 +125,9 @@ class Need:
     knows: bool = False
     confidence: float = 1.0
     derive: Derive | None = None
+    question: str = ""
+    alternatives: tuple[Need, ...] = ()
+    replaces: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         capability = find_capability(self.capability)
@@ -131,6 +139,20 @@ class Need:
             )
         if self.per == "run" and (self.images == "generated" or self.derive is not None):
             raise ValueError(f"need {self.name!r}: a need per run cannot use generated images or `derive`")
+        for other in self.alternatives:
+            same = all(getattr(other, name) == getattr(self, name) for name in ("name", "source", "images", "per"))
+            if not same or self.source != "judge" or other.alternatives:
+                raise ValueError(
+                    f"need {self.name!r}: an alternative must have its name, ask a judge about the same images "
+                    "and have no alternatives itself"
+                )
+        if len({each.capability for each in self.ways}) < len(self.ways):
+            raise ValueError(f"need {self.name!r}: its alternatives must be of different capabilities")
+
+    @property
+    def ways(self) -> tuple[Need, ...]:
+        """The need itself and its alternatives, in order of preference."""
+        return (self, *self.alternatives)
 
     def _find_default_queries(
         self, capability: type[Observation]

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .image import Image
+
 Labels = tuple[ObjectClass, ...]
 
 ONE = (1, 1)
 ANY = (0, inf)
 SOME = (1, inf)
-"""Numbers of texts, for `QueryShape`."""
+"""Numbers of texts or images, for `QueryShape`."""
 
 _OWN = f"{__package__}.capabilities"
 _CLASSES: dict[str, type[Observation]] = {}
@@ -53,18 +55,28 @@ class QueryShape:
     """The number of images and texts in a query.
 
     Attributes:
-        images: The number of images.
-        texts: The smallest and the largest number of texts; `math.inf` if there is no largest.
+        images: The number of images, or the smallest and the largest number; `math.inf` if there is no largest.
+        texts: The smallest and the largest number of texts, likewise.
         role: What the texts are, for documents (`the prompt`).
     """
 
-    images: int = 0
+    images: int | tuple[float, float] = 0
     texts: tuple[float, float] = (0, 0)
     role: str = ""
 
+    @property
+    def fewest_images(self) -> int:
+        """The smallest number of images."""
+        return self.images if isinstance(self.images, int) else int(self.images[0])
+
     def holds(self, images: int, texts: int) -> bool:
         """Return whether a query of that many images and texts has this shape."""
-        return images == self.images and self.texts[0] <= texts <= self.texts[1]
+        low, high = (self.images, self.images) if isinstance(self.images, int) else self.images
+        return low <= images <= high and self.texts[0] <= texts <= self.texts[1]
+
+    def describe_images(self) -> str:
+        """Return the number of images in words."""
+        return f"{self.fewest_images or 'none'}{'' if isinstance(self.images, int) else ' or more'}"
 
     def describe_texts(self) -> str:
         """Return the texts in words."""
@@ -157,6 +169,27 @@ class Observation(ABC):
                 for its text. The answer should change with them.
             labels: Two classes.
         """
+
+    @classmethod
+    def sample_queries(cls, images: Sequence[Image], text: str) -> list[Query]:
+        """Return valid queries, for tests of judges.
+
+        By default there is one of each shape for each image, with the images that follow it if there are several.
+
+        Args:
+            images: The images.
+            text: The text; a capability that takes several gets a second one.
+        """
+        return [query for shape in cls.queries for query in _make_queries(shape, images, text)]
+
+
+def _make_queries(shape: QueryShape, images: Sequence[Image], text: str) -> list[Query]:
+    least, most = shape.texts
+    texts = (text, "another caption")[: 2 if least and most > 1 else int(least)]
+    if not shape.fewest_images:
+        return [Query((), texts)]
+    first, after = range(len(images)), range(shape.fewest_images)
+    return [Query(tuple(images[(i + n) % len(images)] for n in after), texts) for i in first]
 
 
 class StackableObservation(Observation):

@@ -108,7 +108,8 @@ def find_incomparable(a: Job, b: Job) -> str | None:
     if select_result_options(a.metric.options) != select_result_options(b.metric.options):
         return "the metric's options differ"
     judges = [
-        [(s.need.name, s.choice.judge.fingerprint) for s in job.needs if s.choice is not None] for job in (a, b)
+        [(s.need.name, s.need.capability, s.choice.judge.fingerprint) for s in job.needs if s.choice is not None]
+        for job in (a, b)
     ]
     return "their judges differ" if judges[0] != judges[1] else None
 

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ..api.adapter import find_sources
 from ..api.errors import MissingDependency, NoJudge, UnknownName
 from ..api.metric_input import Need
-from ..api.plugin_info import Domain, MetricInfo
+from ..api.plugin_info import Defaults, Domain, MetricInfo
 from ..api.resolver import JudgeChoice, Resolver
 from .component import Component
 from .request import Request
+
+Choice = JudgeChoice[Component[Any]]
 
 
 def choose_judge(
     need: Need,
     metric: Component[MetricInfo],
-    preferred: Sequence[tuple[str, str]],
+    defaults: Defaults,
     domain: Domain,
     request: Request,
     resolver: Resolver[Component[Any]],
     settle: Callable[[Component[Any]], Component[Any]],
-) -> JudgeChoice[Component[Any]]:
-    """Return the judge that serves a need.
+) -> tuple[Need, Choice]:
+    """Return the judge that serves a need, and the need itself or the alternative that it serves.
+
+    Alternatives are tried in order: those for which the user names a judge, with its capability if any are
+    (`--judge answer=NAME`), or else those for which the domain or the metric names one. If there are none, only
+    the need itself is tried.
 
     Args:
         need: The metric's need.
         metric: The metric. If its own judge is not installed, its `Defaults.absent` gives the advice.
-        preferred: Names and reasons, as `Resolver.choose_judge` takes them.
+        defaults: The settings of metric and domain together.
         domain: The domain of the images.
         request: The judges and options that the user named.
         resolver: Finds components by name.
@@ -38,15 +45,81 @@ def choose_judge(
         NoJudge: If no judge can serve, or several could.
         MissingDependency: If the judge needs a module that is not installed.
     """
-    own = metric.info.defaults
-    name = own.judges.get(need.capability)
-    advice = own.absent.get(need.capability) if name in [spec for spec, _ in preferred] else None
+    ways = _list_named(need, request, resolver) or [
+        each for each in need.ways if each is need or each.capability in defaults.judges
+    ]
+    errors: list[NoJudge] = []
+    for way in ways:
+        try:
+            choice = _choose(way, metric, defaults, domain, request, resolver)
+        except NoJudge as error:
+            errors.append(error)
+            continue
+        choice = _settle(choice, way, metric, settle)
+        return way, choice if way is need else replace(choice, why=f"{choice.why}; {_explain(way, need)}")
+    if len(ways) < len(need.ways) and not request.judges:
+        others = " or ".join(f"--judge {each.capability}=NAME" for each in need.alternatives)
+        hint = f"or name a judge to ask in place of {need.capability}: {others}"
+        raise NoJudge(f"{errors[0]}; {hint}") from errors[0]
+    raise errors[0]
+
+
+def _list_named(need: Need, request: Request, resolver: Resolver[Component[Any]]) -> list[Need]:
+    """Return the ways of a need for which the user names a judge; those with their capability have priority."""
+    if not need.alternatives:
+        return []
+    words = [word.rpartition("=") for word in request.judges]
+    with_capability = {capability for capability, equals, _ in words if equals}
+    if named := [way for way in need.ways if way.capability in with_capability]:
+        return named
+    offers = [
+        resolver.component("judge", name, request.options).info.capabilities
+        for _, equals, name in words
+        if not equals
+    ]
+    return [
+        way
+        for way in need.ways
+        if any(source in offered for offered in offers for source in find_sources(way.capability))
+    ]
+
+
+def _explain(way: Need, need: Need) -> str:
+    """Return in words what is asked in place of a need."""
+    asked = f', the question "{way.question}"' if way.question else ""
+    return f"{way.capability} in place of {need.capability}{asked}"
+
+
+def _list_preferred(
+    need: Need, metric: Component[MetricInfo], defaults: Defaults, domain: Domain
+) -> list[tuple[str, str]]:
+    """Return the judge that domain or metric name for a capability, with the reason."""
+    if need.capability not in defaults.judges:
+        return []
+    name = defaults.judges[need.capability]
+    there = domain.metrics.get(metric.info.name, Defaults())
+    by_domain = name in {*domain.judges.values(), *there.judges.values()}
+    whose = f"the domain {domain.name!r}" if by_domain else f"metric {metric.name!r}"
+    return [(name, f"{whose} names it for {need.capability}")]
+
+
+def _choose(
+    need: Need,
+    metric: Component[MetricInfo],
+    defaults: Defaults,
+    domain: Domain,
+    request: Request,
+    resolver: Resolver[Component[Any]],
+) -> Choice:
+    """Return the resolver's choice; if the metric's own judge is not installed, the error has its advice."""
+    name, advice = _find_advice(need, metric)
+    preferred = _list_preferred(need, metric, defaults, domain)
     try:
-        choice = resolver.choose_judge(
+        return resolver.choose_judge(
             need.capability, need.requires, request.judges, preferred, domain, request.options
         )
     except NoJudge as error:
-        if advice is None or name is None or request.judges:
+        if advice is None or name is None or name not in dict(preferred) or request.judges:
             raise
         try:
             resolver.component("judge", name, request.options)
@@ -55,9 +128,21 @@ def choose_judge(
                 f"metric {metric.spec!r} needs the judge {name!r}, which is not installed: {advice}"
             ) from error
         raise
+
+
+def _settle(
+    choice: Choice, need: Need, metric: Component[MetricInfo], settle: Callable[[Component[Any]], Component[Any]]
+) -> Choice:
+    name, advice = _find_advice(need, metric)
     try:
         return replace(choice, judge=settle(choice.judge))
     except MissingDependency as error:
         if advice is None or choice.judge.spec != name:
             raise
         raise MissingDependency(f"{error}; {advice}") from error
+
+
+def _find_advice(need: Need, metric: Component[MetricInfo]) -> tuple[str | None, str | None]:
+    """Return the metric's own judge for a need, and what to do if it is not installed."""
+    own = metric.info.defaults
+    return own.judges.get(need.capability), own.absent.get(need.capability)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,7 @@ from .component import Component
 from .job import Job, Served, derived_key, keys_of_images_alone, observation_key, observation_key_head
 from .ledger import Item, Ledger, QueryKeys
 from .lifecycle import Execution, keep_settings, open_component
-from .sample import iterate_blocks
+from .sample import SampleGrid, iterate_blocks
 
 
 @dataclass(frozen=True)
@@ -122,15 +122,19 @@ def _ask(group: QueryGroup, judge: Any, store: Store, ledger: Ledger, task: Task
 
     def readable() -> Iterator[Query]:
         """Open images here, so that a damaged one fails alone and is never blamed on the judge."""
-        for item in _recall(group, store, ledger, _choose_unanswered):
+        shown: tuple[Image, ...] = ()
+        forgotten: set[str] = set()
+        for item in _recall(group, store, ledger, _choose_unanswered, each_once=True):
             if item.key in in_flight:
                 continue
             try:
-                query = _load_images(item.query, group, store)
+                query = _load_images(item.query, group, store, shown)
             except DamagedImage as error:
-                _handle_damage(error, item, store, ledger)
+                if forgotten.isdisjoint(image.digest for image in item.query.images):
+                    forgotten |= _handle_damage(error, item, store, ledger)
                 task.advance()
             else:
+                shown = query.images
                 in_flight.add(item.key)
                 asked_for[id(query)] = item
                 yield query
@@ -162,23 +166,32 @@ def _ask(group: QueryGroup, judge: Any, store: Store, ledger: Ledger, task: Task
         store.put_rate(group.component.judge_fingerprint, (time.monotonic() - started) / done)
 
 
-def _load_images(query: Query, group: QueryGroup, store: Store) -> Query:
+def _load_images(query: Query, group: QueryGroup, store: Store, shown: Sequence[Image]) -> Query:
+    """Return a query with its images read; those of the query before, `shown`, are the same objects."""
     truth = getattr(group.component.info, "reads_truth", False)
+    before = {image.identity: image for image in shown}
     # copies, so that the pixels are released with the query
-    images = tuple(replace(i, truth=store.truth(i.digest) if truth else None) for i in query.images)
+    images = tuple(
+        before.get(i.identity) or replace(i, truth=store.truth(i.digest) if truth else None) for i in query.images
+    )
     for image in images:
         _ = image.pixels
     return replace(query, images=images)
 
 
-def _handle_damage(error: DamagedImage, item: _ToAsk, store: Store, ledger: Ledger) -> None:
-    """Have damaged images of the cache generated again, once; record a failure for others that cannot be read."""
+def _handle_damage(error: DamagedImage, item: _ToAsk, store: Store, ledger: Ledger) -> set[str]:
+    """Have damaged images of the cache generated again, once; record a failure for others that cannot be read.
+
+    Returns:
+        The digests of the images to generate again.
+    """
     damaged = {i.digest for i in item.query.images if store.holds(i)} - ledger.healed
     for digest in damaged:
         store.forget_image(digest)
     ledger.healed |= damaged
     if not damaged:
         ledger.observations[item.key] = Failure(str(error))
+    return damaged
 
 
 NOT_KEPT = Failure("its image does not exist yet")
@@ -284,8 +297,21 @@ def _choose_underived(job: Job, served: Served, keys: Sequence[str], store: Stor
     return {key for key, value, done in each if value is not None and done is None}
 
 
-def _recall(group: QueryGroup, store: Store, ledger: Ledger, choose: Choice) -> Iterator[_ToAsk]:
-    """Yield the chosen queries of a group, which were listed before. Only their images are looked up."""
+def _recall(
+    group: QueryGroup, store: Store, ledger: Ledger, choose: Choice, each_once: bool = False
+) -> Iterator[_ToAsk]:
+    """Yield the chosen queries of a group, which were listed before. Only their images are looked up.
+
+    Queries about one image follow each other, whichever needs and metrics ask them.
+
+    Args:
+        group: The group.
+        store: The cache.
+        ledger: The record of the run.
+        choose: Chooses the keys of a need.
+        each_once: True to yield a query that several needs ask only once.
+    """
+    together: dict[tuple[int, ...], list[tuple[Job, Served, tuple[SampleGrid, ...]]]] = {}
     for job, served in group.asking:
         if served.need.per == "run":
             for one in asked_once(job, served):
@@ -293,21 +319,71 @@ def _recall(group: QueryGroup, store: Store, ledger: Ledger, choose: Choice) -> 
                     yield one
             continue
         for grids in job.groups():
-            kept_keys = ledger.queries[served.address(grids)]
-            for block in iterate_blocks(zip(*grids, strict=True)):
-                own = [kept_keys.of(item[0].index) for item in block]
-                chosen = choose(job, served, [key for keys in own for key in keys], store, ledger)
-                wanted = [(item, keys) for item, keys in zip(block, own, strict=True) if chosen & set(keys)]
-                found = gather([item for item, _ in wanted], served.need, store, ledger) if wanted else []
-                for (item, keys), samples in zip(wanted, found, strict=True):
-                    queries = _make_queries(job, served, item, samples)
-                    made_from = kept_keys.images_of(item[0].index)
-                    # an image that is gone by now leaves fewer queries: measuring finds that
-                    for key, images, query in zip(keys, made_from, queries, strict=False):
-                        # another process may have made a damaged image again: this answer has another key
-                        if key in chosen and images == _hash_images(query.images):
-                            chosen.discard(key)
-                            yield _ToAsk(key, query, job, served)
+            together.setdefault(tuple(map(id, grids)), []).append((job, served, grids))
+    for asking in together.values():
+        for block in iterate_blocks(zip(*asking[0][2], strict=True)):
+            parts = [
+                _choose_part(job, served, grids, block, store, ledger, choose) for job, served, grids in asking
+            ]
+            if each_once:
+                every = set().union(*(part.chosen for part in parts))
+                parts = [replace(part, chosen=every) for part in parts]
+            for number in range(len(block)):
+                for part in parts:
+                    yield from part.make_queries(number)
+
+
+@dataclass
+class _Part:
+    """The queries of one need about a block of items.
+
+    Attributes:
+        job: The job.
+        served: The need.
+        keys: The keys of all its queries.
+        block: The items.
+        chosen: The keys of the queries to yield, which each query leaves when it is yielded.
+        samples: The samples of the items that have chosen queries, by their place in the block.
+    """
+
+    job: Job
+    served: Served
+    keys: QueryKeys
+    block: Sequence[Item]
+    chosen: set[str]
+    samples: Mapping[int, tuple[Sample, ...] | Failure]
+
+    def make_queries(self, number: int) -> Iterator[_ToAsk]:
+        """Yield the chosen queries about one item of the block; each only once, at the first item that has it."""
+        if number not in self.samples:
+            return
+        item = self.block[number]
+        queries = _make_queries(self.job, self.served, item, self.samples[number])
+        keys, made_from = self.keys.of(item[0].index), self.keys.images_of(item[0].index)
+        # an image that is gone by now leaves fewer queries: measuring finds that
+        for key, images, query in zip(keys, made_from, queries, strict=False):
+            # another process may have made a damaged image again: this answer has another key
+            if key in self.chosen and images == _hash_images(query.images):
+                self.chosen.discard(key)
+                yield _ToAsk(key, query, self.job, self.served)
+
+
+def _choose_part(
+    job: Job,
+    served: Served,
+    grids: Sequence[SampleGrid],
+    block: Sequence[Item],
+    store: Store,
+    ledger: Ledger,
+    choose: Choice,
+) -> _Part:
+    """Choose queries of one need about a block of items, and look up their images."""
+    kept_keys = ledger.queries[served.address(grids)]
+    own = [kept_keys.of(item[0].index) for item in block]
+    chosen = choose(job, served, [key for keys in own for key in keys], store, ledger)
+    wanted = [number for number, keys in enumerate(own) if chosen & set(keys)]
+    found = gather([block[number] for number in wanted], served.need, store, ledger) if wanted else []
+    return _Part(job, served, kept_keys, block, chosen, dict(zip(wanted, found, strict=True)))
 
 
 def asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:

@@ -35,7 +35,13 @@ from .job import Job, SampleSet, Served
 from .judge_choice import choose_judge
 from .lifecycle import settle_on_machine
 from .pixels_judge import choose_pixels
-from .preflight import refuse_high_floor, refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
+from .preflight import (
+    refuse_high_floor,
+    refuse_mixed_kinds,
+    refuse_nameless_classes,
+    refuse_unknown_classes,
+    refuse_unneeded_judges,
+)
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
 from .request import ModelRequest, Request
 from .run_identity import identify_job, identify_samples, make_folder_name
@@ -358,7 +364,7 @@ class _Planner:
         self, metric: Component[MetricInfo], instance: Metric, defaults: Defaults, models: tuple[Model, ...]
     ) -> Job:
         generator = models[0].component
-        needs = tuple(self.serve(need, metric, defaults, models) for need in instance.needs)
+        needs = self.serve_all(instance.needs, metric, defaults, models)
         labels = next((s.labels for s in needs if s.labels is not None), None)
         name, prompts = self.prompts(generator, f"metric {metric.spec!r}", defaults, labels)
         seeds = self.seeds(generator, defaults)
@@ -386,28 +392,28 @@ class _Planner:
             )
         return job
 
+    def serve_all(
+        self, needs: Sequence[Need], metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
+    ) -> tuple[Served, ...]:
+        """Find the judge for each need, but for those that a served alternative makes unnecessary."""
+        found: list[Served] = []
+        for need in needs:
+            if not any(need.name in served.need.replaces for served in found):
+                found.append(self.serve(need, metric, defaults, models))
+        return tuple(found)
+
     def serve(
         self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
     ) -> Served:
-        """Find the judge that serves a need."""
-        derived = self.codes.of_derived(need, metric)
+        """Find the judge that serves a need or one of its alternatives."""
         if need.source == "model":
             for model in models:
                 self.check_judge(model.component, need, metric)
-            return Served(need, None, derived)
+            return Served(need, None, self.codes.of_derived(need, metric))
         if not find_capability(need.capability).judged:
-            return Served(need, choose_pixels(), derived)
+            return Served(need, choose_pixels(), self.codes.of_derived(need, metric))
         domain = models[0].component.info.domain
-        preferred = []
-        if need.capability in defaults.judges:
-            name = defaults.judges[need.capability]
-            whose = (
-                f"the domain {domain.name!r}"
-                if name in _list_named_judges(domain, metric)
-                else f"metric {metric.name!r}"
-            )
-            preferred.append((name, f"{whose} names it for {need.capability}"))
-        choice = choose_judge(need, metric, preferred, domain, self.request, self.resolver, self.settled_here)
+        need, choice = choose_judge(need, metric, defaults, domain, self.request, self.resolver, self.settled_here)
         self.used.add(("judge", choice.judge.name))
         self.check_component(choice.judge)
         if need.derive is not None and len(expand(choice.chain, Query())) != 1:
@@ -415,8 +421,9 @@ class _Planner:
                 f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
                 f"{choice.judge.spec!r} combines several answers to give it; name another --judge"
             )
+        refuse_nameless_classes(need, metric, choice)
         refuse_high_floor(need, metric, choice.judge)
-        return Served(need, choice, derived)
+        return Served(need, choice, self.codes.of_derived(need, metric))
 
     def prompts(
         self,
@@ -498,9 +505,3 @@ def _describe_repetitions(name: str, kept: int, merged: int, texts: int) -> list
             "models that read texts draw each text once a seed"
         )
     return [f"{name}: {'; '.join(clauses)}"] if clauses else []
-
-
-def _list_named_judges(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
-    """Return the judges that a domain names for a metric."""
-    there = domain.metrics.get(metric.info.name, Defaults())
-    return {*domain.judges.values(), *there.judges.values()}

@@ -9,7 +9,7 @@ from ..api.digest import digest_data
 from ..api.options import select_result_options
 from ..api.prompt import Prompt
 from ..files.slug import make_slug
-from .job import Job, SampleSet
+from .job import Job, SampleSet, Served
 
 
 def identify_job(job: Job) -> Any:
@@ -18,10 +18,17 @@ def identify_job(job: Job) -> Any:
         "metric": [job.metric.info.name, select_result_options(job.metric.options)],
         **identify_samples(job),
         "judges": [
-            [s.need.name, s.choice.judge.spec, select_result_options(s.choice.judge.options)] if s.choice else None
+            [s.need.name, s.choice.judge.spec, select_result_options(s.choice.judge.options), *_name_way(job, s)]
+            if s.choice
+            else None
             for s in job.needs
         ],
     }
+
+
+def _name_way(job: Job, served: Served) -> list[str]:
+    """Return the capability of an alternative that is served in place of a need."""
+    return [] if served.need in job.instance.needs else [served.need.capability]
 
 
 def identify_samples(samples: SampleSet) -> dict[str, Any]:

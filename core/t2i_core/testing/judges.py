@@ -17,7 +17,7 @@ from PIL import Image as PILImage
 from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.judge import Capability, Query
-from ..api.observation import Labels, QueryShape, find_capability
+from ..api.observation import Labels, find_capability
 from ..api.observation_codec import decode, encode
 from ..api.plugin_info import JudgeInfo
 from ..engine.component import Component
@@ -53,9 +53,8 @@ class JudgeContract(ComponentContract):
         return f"a photo of a {CLASSES[0].name}"
 
     def queries(self, capability: str, images: Sequence[Image], text: str) -> list[Query]:
-        """Return one query per image, or pair of images, and one of the text if a capability asks about texts."""
-        shapes = find_capability(capability).queries
-        return [query for shape in shapes for query in _make_queries(shape, images, text)]
+        """Return queries of the capability about the images and the text."""
+        return find_capability(capability).sample_queries(images, text)
 
     @pytest.fixture
     def labels(self, component: Component[JudgeInfo]) -> Labels | None:
@@ -160,16 +159,6 @@ class JudgeContract(ComponentContract):
     def test_settings_are_plain_data(self, judge: Any) -> None:
         """The settings that the judge reports can be written into a manifest."""
         json.dumps(dict(getattr(judge, "settings", {})), allow_nan=False)
-
-
-def _make_queries(shape: QueryShape, images: Sequence[Image], text: str) -> list[Query]:
-    """Return a query of a shape for each image, with those that follow it, or one of the text alone."""
-    least, most = shape.texts
-    texts = (text, "another caption")[: 2 if least and most > 1 else int(least)]
-    if not shape.images:
-        return [Query((), texts)]
-    first, after = range(len(images)), range(shape.images)
-    return [Query(tuple(images[(i + n) % len(images)] for n in after), texts) for i in first]
 
 
 def _ask(judge: Any, capability: Capability, queries: Sequence[Query]) -> list[Any]:

@@ -16,8 +16,8 @@ from t2i_core.api import Scene as AskedScene
 from t2i_miniworld.annotations import relation_of
 from t2i_miniworld.count_rows import Rows, mean, share, spread
 from t2i_miniworld.laws import Laws, leaf_probabilities
-from t2i_miniworld.oracle import fits
 from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.scene_match import fits
 from t2i_miniworld.streams import stream
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS, LEAVES

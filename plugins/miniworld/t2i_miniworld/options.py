@@ -70,9 +70,13 @@ class QuestionOptions(Options):
 
 
 class OracleOptions(Options):
-    """Options of the judge `oracle`. It errs only on preferences, and only at these rates."""
+    """Options of the judge `oracle`. It errs only on preferences and answers, and only at these rates."""
 
     prefer_error: Rate = Field(0.0, description="Probability that the worse of two images is preferred.")
     prefer_first: Rate = Field(
         0.0, description="Probability that the image shown first is preferred, regardless of content."
+    )
+    answer_error: Rate = Field(
+        0.0,
+        description="Probability that a question with choices is answered with another choice than the true one.",
     )

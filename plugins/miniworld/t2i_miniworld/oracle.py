@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,21 +14,21 @@ from t2i_core.api import (
     Observation,
     Preference,
     Query,
-    Relation,
+    Question,
+    QuestionAnswer,
     Reward,
-    Scene,
-    SceneObject,
     Segments,
     Truth,
 )
 from t2i_core.api.judge import Capability
 
-from t2i_miniworld.annotations import leaf_of, relation_of
+from t2i_miniworld.annotations import leaf_of
 from t2i_miniworld.options import OracleOptions
 from t2i_miniworld.oracle_embedding import embed_image, embed_text
 from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.question_answers import answer, err
+from t2i_miniworld.scene_match import find_share
 from t2i_miniworld.streams import stream
-from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS
 
 _COLOURS = tuple(PAINTS)
@@ -56,6 +56,8 @@ class Oracle:
             return embed_text(query.texts[0])
         if capability == "prefer":
             return prefer(query, self.options)
+        if capability == "answer":
+            return answer_question(query, self.options)
         shown = query.images[0].truth
         if shown is None:
             return Failure(_NO_TRUTH)
@@ -100,15 +102,10 @@ def classify(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> ClassSco
 
 
 def reward(shown: Truth) -> Reward | Failure:
-    """Return the share of the requested things and relations that the picture shows, from 0 to 1.
-
-    Each drawn thing is matched with at most one requested thing; the best matching counts.
-    """
+    """Return the share of the requested things and relations that the picture shows, from 0 to 1."""
     if shown.asked is None or not shown.asked.objects:
         return Failure("it is not known what this image was to show")
-    wanted = [number for number, one in enumerate(shown.asked.objects) for _ in range(one.count)]
-    total = len(wanted) + len(shown.asked.relations)
-    return Reward(_best(shown.asked, wanted, shown.instances, {}) / total)
+    return Reward(find_share(shown.asked, shown.instances))
 
 
 def prefer(query: Query, options: OracleOptions) -> Preference | Failure:
@@ -131,38 +128,25 @@ def prefer(query: Query, options: OracleOptions) -> Preference | Failure:
     return Preference("tie" if margin == 0 else "first" if margin > 0 else "second", margin=margin)
 
 
+def answer_question(query: Query, options: OracleOptions) -> QuestionAnswer | Failure:
+    """Return the answer to a question about one image, with errors at the rate of the options."""
+    if len(query.images) > 1:
+        return Failure("the oracle answers questions about one image")
+    (image,) = query.images
+    if image.truth is None:
+        return Failure(_NO_TRUTH)
+    try:
+        question = Question.of(query)
+    except (ValueError, TypeError, KeyError) as error:
+        return Failure(f"the oracle cannot read the question: {error}")
+    found = answer(question, image.truth)
+    return found if isinstance(found, Failure) else err(found, options.answer_error, image.digest, *query.texts)
+
+
 def _reward_for(shown: Truth, texts: tuple[str, ...]) -> Reward | Failure:
     if texts != (shown.text,):
         return Failure("the oracle knows what this image's own prompt asked for, and no other text")
     return reward(shown)
-
-
-def fits(instance: Instance, wanted: SceneObject) -> bool:
-    """Return whether a drawn thing matches a requested one in class, colour and attributes."""
-    return (
-        leaf_of(instance) in leaves_under(wanted.cls)
-        and wanted.colour in (None, instance.colour)
-        and all(instance.attributes.get(name) == value for name, value in wanted.attributes.items())
-    )
-
-
-def _best(asked: Scene, wanted: Sequence[int], left: Sequence[Instance], taken: dict[int, Instance]) -> int:
-    """Return the best score of matching the requested things ``wanted`` with the drawn things ``left``."""
-    if not wanted:
-        return sum(_holds(relation, taken) for relation in asked.relations)
-    # either unmatched, or matched with each of the fitting things in turn
-    first, rest = wanted[0], wanted[1:]
-    best = _best(asked, rest, left, taken)
-    for number, instance in enumerate(left):
-        if fits(instance, asked.objects[first]):
-            others = [*left[:number], *left[number + 1 :]]
-            best = max(best, 1 + _best(asked, rest, others, {**taken, first: instance}))
-    return best
-
-
-def _holds(relation: Relation, taken: dict[int, Instance]) -> bool:
-    subject, object_ = taken.get(relation.subject), taken.get(relation.object)
-    return subject is not None and object_ is not None and relation_of(subject, object_) == relation.predicate
 
 
 def _class_of(instance: Instance, labels: tuple[ObjectClass, ...]) -> int:

@@ -15,7 +15,8 @@ from t2i_miniworld.vocabulary import HAIR, SYNSETS
 #: The inverse of each relation.
 OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}
 
-_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+#: Numbers in words.
+NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 _ARTICLES = {"a": 1, "an": 1, "another": 1, "the": None, "some": None, "many": None, "several": None}
 _DENIALS = frozenset({"no", "not", "without"})
 #: Words that end a noun phrase before its noun: "a blue photo of a dog" has no blue dog.
@@ -24,6 +25,14 @@ _WORN = {"hat": "hat", "hats": "hat", "hair": "hair", "coat": "coat", "coats": "
 _HUMAN = frozenset({SYNSETS["human"]})
 #: Number of words of the longest name.
 _LONGEST = max(map(len, nouns()))
+
+#: Words without a meaning of their own, which questions about pictures and descriptions of pictures have.
+_FILLERS = frozenset(
+    words(
+        "this that these there it does do how what which exactly any other image picture photo photograph show "
+        "shows shown see contain contains have colour color and who wears wearing you can drawn rendered ,"
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,19 @@ def read(text: str) -> Reading:
     return Reading(tuple(reader.phrases), tuple(reader.sides))
 
 
+def find_unread_words(text: str) -> list[str]:
+    """Return the words of a text that `read` ignores although they may matter: no names, and no fillers."""
+    grammar = (NUMBERS, _ARTICLES, _DENIALS, _BREAKS, _WORN, OPPOSITE, PAINTS, HAIR, ("haired", "hatless"))
+    known = _FILLERS.union(*grammar)
+    said, at, unread = words(text), 0, []
+    while at < len(said):
+        noun, length = _noun_at(said, at)
+        if noun is None and said[at] not in known and not said[at].isdigit():
+            unread.append(said[at])
+        at += length
+    return unread
+
+
 class _Reader:
     """State of parsing a text word by word."""
 
@@ -130,8 +152,8 @@ def _heard(word: str, pending: _Pending) -> _Pending:
     """Return the pending words after a word that is not a name."""
     if word in _ARTICLES:
         return _Pending(count=_ARTICLES[word], denied=pending.denied)
-    if word in _NUMBERS or re.fullmatch("[0-9]{1,3}", word):
-        count = _NUMBERS.get(word) or int(word)
+    if word in NUMBERS or re.fullmatch("[0-9]{1,3}", word):
+        count = NUMBERS.get(word) or int(word)
         return _Pending(count=count, denied=not count)
     if word in PAINTS:
         return replace(pending, paints=(*pending.paints, word))

@@ -79,7 +79,7 @@ _DRAWING = (
 #: Source files on which the oracle's answers depend.
 _ORACLE = (
     "annotations.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py", "phrases.py",
-    "streams.py", "taxonomy.py", "vocabulary.py",
+    "question_answers.py", "scene_match.py", "statements.py", "streams.py", "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
 #: Defaults of `mini` and its variants: the fewest steps without a loss, and the guidance with which most objects
@@ -145,6 +145,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 "reward": frozenset(),
                 "prefer": frozenset(),
                 "embed": frozenset(),
+                "answer": frozenset({"probs"}),
             },
             options=OracleOptions,
             create=_oracle,

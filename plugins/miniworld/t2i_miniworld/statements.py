@@ -40,6 +40,11 @@ def holds(reading: Reading, shown: Sequence[Instance]) -> bool:
     ) and all(_stand(reading.sides[at], reading.sides[at + 1], shown) for at in range(0, len(reading.sides), 2))
 
 
+def list_fitting(phrase: Phrase, shown: Sequence[Instance]) -> list[Instance]:
+    """Return the things of a picture that a phrase names, whatever number it gives."""
+    return [one for one in shown if _is(one, phrase)]
+
+
 def _is(one: Instance, phrase: Phrase) -> bool:
     return (
         leaf_of(one) in phrase.leaves

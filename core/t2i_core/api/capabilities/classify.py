@@ -1,4 +1,4 @@
-"""Scores of an image for each class of a classifier."""
+"""Scores of an image for each class of a classifier, and an adapter that asks which class it shows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
+from ..adapter import register_adapter
 from ..array_codec import (
     check_vector,
     decode_labels,
@@ -14,12 +17,18 @@ from ..array_codec import (
     encode_labels,
     encode_vector,
 )
+from ..failure import Failure
 from ..judge import Query
-from ..observation import Labels, StackableObservation
+from ..observation import ANY, Labels, QueryShape, StackableObservation
+from ..prompt import ObjectClass
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+    from .answer import QuestionAnswer
+
+CERTAIN = 100.0
+"""Difference of logits of a certain class and an impossible one."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,8 @@ class ClassScores(StackableObservation, capability="classify"):
         logits: float32 (len(labels),).
         labels: The judge's classes.
     """
+
+    queries = (QueryShape(images=1, texts=ANY, role="the classes to choose from"),)
 
     logits: NDArray[np.float32]
     labels: Labels
@@ -76,3 +87,22 @@ class ClassScores(StackableObservation, capability="classify"):
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
         """Return the means of red and green as logits of the two classes."""
         return cls(colour[:2], labels)
+
+
+def _ask_for_class(query: Query) -> list[Query]:
+    """Return the question which of the classes an image shows; none if the query names no two classes."""
+    if len(query.texts) < 2:
+        return []
+    return [Query(query.images, ("Which of these does this image show best?", *query.texts))]
+
+
+@register_adapter("classify", "answer", expand=_ask_for_class, note="asked which of the classes the image shows")
+def _take_as_class(*answers: QuestionAnswer) -> ClassScores | Failure:
+    if not answers:
+        return Failure("the metric names no classes, and a judge of answer can only choose among named ones")
+    (answer,) = answers
+    weights = answer.weights()
+    if weights is None:
+        return Failure("the judge chose none of the classes")
+    logits = np.log(np.maximum(weights, np.exp(-CERTAIN))).astype(np.float32)
+    return ClassScores(logits, tuple(ObjectClass(choice) for choice in answer.choices))

@@ -1,7 +1,8 @@
-"""Preferences between two images for a text, and an adapter that compares rewards."""
+"""Preferences between two images for a text, and adapters that compare rewards or ask which image is better."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from .answer import QuestionAnswer
     from .reward import Reward
 
 Verdict = Literal["first", "second", "tie", "both_bad", "unparsable", "refused"]
@@ -60,3 +62,23 @@ def _compare(first: Reward, second: Reward) -> Preference:
     if first.value == second.value:
         return Preference("tie", margin)
     return Preference("first" if first.value > second.value else "second", margin)
+
+
+_CHOICES: Mapping[str, Verdict] = {
+    "the first image": "first",
+    "the second image": "second",
+    "both equally well": "tie",
+    "neither of them": "both_bad",
+}
+
+
+def _ask_which_fits(query: Query) -> list[Query]:
+    return [Query(query.images, (f'Which image shows "{" ".join(query.texts)}" better?', *_CHOICES))]
+
+
+@register_adapter("prefer", "answer", expand=_ask_which_fits, note="asked which image shows the text better")
+def _take_as_preference(answer: QuestionAnswer) -> Preference:
+    weights = answer.weights()
+    margin = None if weights is None or answer.probs is None else float(weights[0] - weights[1])
+    verdict = "unparsable" if answer.choice is None else _CHOICES[answer.choice]
+    return Preference(verdict, margin, answer.text)

@@ -1,4 +1,4 @@
-"""Rewards of images for texts, and an adapter that takes the cosine of embeddings as reward."""
+"""Rewards of images for texts, and adapters: the cosine of embeddings, and the weight of a yes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..observation import ONE, Labels, Observation, QueryShape, check_number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .answer import QuestionAnswer
     from .embed import Embedding
 
 
@@ -61,3 +62,18 @@ def _cosine(image: Embedding, text: Embedding) -> Reward | Failure:
         return Failure(f"an image's embedding has {a.size} dimensions, a text's {b.size}")
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))
     return Reward(float(a @ b) / norm) if norm else Failure("an embedding is 0: it has no cosine")
+
+
+def _ask_whether_shown(query: Query) -> list[Query]:
+    return [Query(query.images, (f'Does this image show "{" ".join(query.texts)}"?', "yes", "no"))]
+
+
+@register_adapter(
+    "reward",
+    "answer",
+    expand=_ask_whether_shown,
+    note="asked whether the image shows the text: yes is 1, no is 0",
+)
+def _take_expected_value(answer: QuestionAnswer) -> Reward | Failure:
+    value = answer.expected_value((1, 0))
+    return Failure("the judge answered neither yes nor no") if value is None else Reward(value)
