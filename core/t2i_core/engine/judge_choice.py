@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..api.adapter import find_sources
+from ..api.adapter import expand, find_sources
 from ..api.errors import MissingDependency, NoJudge, UnknownName
-from ..api.metric_input import Need
+from ..api.judge import Query
+from ..api.metric_input import Need, ask_about_image
 from ..api.plugin_info import Defaults, Domain, MetricInfo
 from ..api.resolver import JudgeChoice, Resolver
 from .component import Component
@@ -52,6 +53,7 @@ def choose_judge(
     for way in ways:
         try:
             choice = _choose(way, metric, defaults, domain, request, resolver)
+            _refuse_nameless_classes(way, metric, choice)
         except NoJudge as error:
             errors.append(error)
             continue
@@ -82,6 +84,15 @@ def _list_named(need: Need, request: Request, resolver: Resolver[Component[Any]]
         for way in need.ways
         if any(source in offered for offered in offers for source in find_sources(way.capability))
     ]
+
+
+def _refuse_nameless_classes(need: Need, metric: Component[MetricInfo], choice: Choice) -> None:
+    """Refuse a judge that must be told the choices if the metric asks about the image alone."""
+    if need.queries is ask_about_image and not expand(choice.chain, Query()):
+        raise NoJudge(
+            f"metric {metric.spec!r} asks for {need.capability} without naming any classes, and judge "
+            f"{choice.judge.spec!r} can only choose among named ones; name another --judge"
+        )
 
 
 def _explain(way: Need, need: Need) -> str:

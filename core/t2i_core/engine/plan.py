@@ -38,7 +38,6 @@ from .pixels_judge import choose_pixels
 from .preflight import (
     refuse_high_floor,
     refuse_mixed_kinds,
-    refuse_nameless_classes,
     refuse_unknown_classes,
     refuse_unneeded_judges,
 )
@@ -421,7 +420,6 @@ class _Planner:
                 f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
                 f"{choice.judge.spec!r} combines several answers to give it; name another --judge"
             )
-        refuse_nameless_classes(need, metric, choice)
         refuse_high_floor(need, metric, choice.judge)
         return Served(need, choice, self.codes.of_derived(need, metric))
 

@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..api.adapter import expand, find_sources
+from ..api.adapter import find_sources
 from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
 from ..api.image import Image
-from ..api.judge import Capability, Query
+from ..api.judge import Capability
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, TableMetric
-from ..api.metric_input import Need, ask_about_image
+from ..api.metric_input import Need
 from ..api.observation import find_capability, list_capabilities
 from ..api.options import resolve_number
 from ..api.plugin_guard import describe_component
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.progress import Progress
 from ..api.prompt import Prompt
-from ..api.resolver import JudgeChoice
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .component import Component
@@ -104,21 +103,6 @@ def read_floor(judge: Component[JudgeInfo]) -> float:
         return resolve_number(judge.info.floor, judge.options) or 0.0
     except ValueError as error:
         raise BrokenPlugin(f"{describe_component(judge)}: its floor: {error}") from error
-
-
-def refuse_nameless_classes(
-    need: Need, metric: Component[MetricInfo], choice: JudgeChoice[Component[JudgeInfo]]
-) -> None:
-    """Refuse a judge that must be told the choices if the metric asks about the image alone.
-
-    Raises:
-        NoJudge: If nothing can be asked.
-    """
-    if need.queries is ask_about_image and not expand(choice.chain, Query()):
-        raise NoJudge(
-            f"metric {metric.spec!r} asks for {need.capability} without naming any classes, and judge "
-            f"{choice.judge.spec!r} can only choose among named ones; name another --judge"
-        )
 
 
 def refuse_high_floor(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:

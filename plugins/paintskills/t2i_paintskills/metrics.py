@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import Detections
+from t2i_core.api import Detections, Query, QuestionAnswer, Sample
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
 from t2i_core.api.metric import Metric, TableMetric
@@ -19,7 +19,7 @@ from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene
 from t2i_core.api.study import Analysis, Study
 
-from . import decisions
+from . import decisions, questions
 from .options import ColorOptions, ConfidenceOptions, CountOptions, PaintSkillsOptions, SkillOptions
 from .skills import COLOURS, RELATIONS, SKILLS, Skill
 
@@ -154,7 +154,24 @@ class _SkillMetric(Metric):
         self.upper_bound = setup.options.upper
         requires = {"class_probs", "colour"} if "color" in self.skills else {"class_probs"}
         confidence = confidence_of(setup.options)
-        self.needs = (Need(NEED, "detect", requires=frozenset(requires), knows=True, confidence=confidence),)
+        asked = Need(NEED, "answer", queries=self._ask, question=self._describe_questions())
+        self.needs = (
+            Need(
+                NEED,
+                "detect",
+                requires=frozenset(requires),
+                knows=True,
+                confidence=confidence,
+                alternatives=(asked,),
+            ),
+        )
+
+    def _describe_questions(self) -> str:
+        return " ".join(dict.fromkeys(questions.QUESTIONS[skill] for skill in self.skills))
+
+    def _ask(self, samples: Sequence[Sample]) -> list[Query]:
+        (sample,) = samples
+        return questions.ask(self.skill_of(sample.prompt), sample)
 
     def skill_of(self, prompt: Prompt) -> Skill:
         """Return the skill that a prompt tests.
@@ -182,8 +199,13 @@ class _SkillMetric(Metric):
         observed = unit.one()
         skill, scene = self.skill_of(observed.prompt), observed.prompt.scene
         assert scene is not None  # because `check` rejects prompts without a scene
+        seen = observed.all(NEED)
+        if isinstance(seen[0], QuestionAnswer):
+            if any(answer.choice is None for answer in seen):
+                return Failure("the judge answered neither yes nor no")
+            return skill, questions.decide_by_answers(skill, seen), facets_of(skill, scene)
         try:
-            return skill, decide(skill, scene, observed.one(NEED), self.options), facets_of(skill, scene)
+            return skill, decide(skill, scene, seen[0], self.options), facets_of(skill, scene)
         except UnknownToJudge as error:
             return Failure(str(error))
 

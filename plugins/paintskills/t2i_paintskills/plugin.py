@@ -37,7 +37,7 @@ CITATION = (
     "Cho, Zala, Bansal: DALL-Eval - Probing the Reasoning Skills and Social Biases of Text-to-Image Generative "
     "Transformers. arXiv:2202.04053, first version"
 )
-_CODE = ("decisions.py", "metrics.py", "options.py", "skills.py")
+_CODE = ("decisions.py", "metrics.py", "options.py", "questions.py", "skills.py")
 
 
 def _share(name: str, summary: str, *facets: str) -> Measure:

@@ -9,14 +9,17 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from t2i_core.api import QuestionAnswer
 from t2i_core.api.errors import BadPrompts
+from t2i_core.api.failure import Failure
 from t2i_core.api.metric import TableMetric
-from t2i_core.api.metric_input import Derive, Need, Unit
+from t2i_core.api.metric_input import Derive, Need, Observed, Unit
 from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt, SceneObject
 from t2i_core.api.study import Analysis, Study
 
+from . import questions
 from .mask_measurements import MaskMeasurements
 from .options import TiamOptions
 from .rules import Finding, Thresholds, decide, intersect_spans
@@ -49,7 +52,17 @@ class Tiam(TableMetric):
         )
         measurements = MaskMeasurements(tuple(options.references.values()))
         derive = Derive("tiam", measurements.take, {"references": options.references})
-        self.needs = (Need(NEED, "segment", knows=True, confidence=options.confidence, derive=derive),)
+        asked = Need(NEED, "answer", queries=questions.ask, question=questions.QUESTION)
+        self.needs = (
+            Need(
+                NEED,
+                "segment",
+                knows=True,
+                confidence=options.confidence,
+                derive=derive,
+                alternatives=(asked,),
+            ),
+        )
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Check that every prompt lists its objects and uses only reference colours.
@@ -71,27 +84,31 @@ class Tiam(TableMetric):
                         "colour to the option `references`"
                     )
 
-    def measure(self, unit: Unit) -> Iterator[Row | Note]:
+    def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Score one image.
 
         The measures, each 0 or 1:
 
         - `tiam`, one row: 1 if every object is found and has the colour that the prompt gives it, if any. The
-          facet `holds_at` lists the confidence thresholds at which the value is 1.
+          facet `holds_at` lists the confidence thresholds at which the value is 1; answers have none.
         - `objects`, one row for a prompt with colours: 1 if every object is found, in any colour.
         - `found`, one row per object: 1 if it is found.
         - `binding_pooled`, one row per found object with a colour: 1 if it has this colour.
 
         Args:
-            unit: One sample with its segmentation.
+            unit: One sample with its segmentation, or with answers to questions in its place.
 
         Yields:
-            The rows, and a note if the prompt asks for numbers, relations or other attributes.
+            The rows, and a note if the prompt asks for numbers, relations or other attributes; a failure if a
+            question was left open.
         """
         observed = unit.one()
         assert observed.prompt.scene is not None  # see `check`
         objects = observed.prompt.scene.objects
-        findings = decide(objects, observed.one(NEED), observed.derived(NEED), self.columns, self.thresholds)
+        findings = self._decide(observed, objects)
+        if isinstance(findings, Failure):
+            yield findings
+            return
         size: dict[str, str | int | float] = {"n_objects": len(objects)}
         at = {"holds_at": written} if (written := write_spans(intersect_spans(findings))) else {}
         yield Row("tiam", float(all(f.found and f.bound is not False for f in findings)), {**size, **at})
@@ -101,6 +118,12 @@ class Tiam(TableMetric):
             yield from _object_rows(position, expected, finding)
         if observed.prompt.scene.relations or any(o.count > 1 or o.attributes for o in objects):
             yield Note(NOT_SCORED)
+
+    def _decide(self, observed: Observed, objects: Sequence[SceneObject]) -> list[Finding] | Failure:
+        seen = observed.all(NEED)
+        if isinstance(seen[0], QuestionAnswer):
+            return questions.decide(objects, seen)
+        return decide(objects, seen[0], observed.derived(NEED), self.columns, self.thresholds)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield the tables and figures of the paper's study."""

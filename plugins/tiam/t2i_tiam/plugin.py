@@ -25,6 +25,7 @@ _CODE = (
     "mask_measurements.py",
     "metric.py",
     "options.py",
+    "questions.py",
     "references.py",
     "rules.py",
     "spans.py",

@@ -1,0 +1,51 @@
+"""Questions about the objects of a prompt, asked in place of a segmentation, and TIAM's decisions from answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from t2i_core.api import Failure, Query, Question, QuestionAnswer, Sample, Scene, SceneObject
+from t2i_core.api.capabilities.answer import YES_NO
+
+from .rules import Finding
+
+QUESTION = "Is there at least one {object} in this image?"
+"""The question about each object: by its class, and again with its colour if it has one."""
+
+
+def ask(samples: Sequence[Sample]) -> list[Query]:
+    """Return the questions about one image: is each object there, and is it there in its colour, if it has one?"""
+    (sample,) = samples
+    assert sample.image is not None
+    assert sample.prompt.scene is not None  # see `Tiam.check`
+    return [
+        _write_question(expected, colour).about(sample.image)
+        for expected in sample.prompt.scene.objects
+        for colour in dict.fromkeys((None, expected.colour))
+    ]
+
+
+def _write_question(expected: SceneObject, colour: str | None) -> Question:
+    name = expected.cls.name if colour is None else f"{colour} {expected.cls.name}"
+    return Question(QUESTION.format(object=name), YES_NO, scene=Scene((SceneObject(expected.cls, colour),)))
+
+
+def decide(objects: Sequence[SceneObject], answers: Sequence[QuestionAnswer]) -> list[Finding] | Failure:
+    """Decide about each expected object of one image.
+
+    Args:
+        objects: The expected objects.
+        answers: The answers to the questions that `ask` returns.
+
+    Returns:
+        One decision per expected object, in the same order; a failure if a question was left open.
+    """
+    if any(answer.choice is None for answer in answers):
+        return Failure("the judge answered neither yes nor no")
+    left = iter(answer.choice == "yes" for answer in answers)
+    findings = []
+    for expected in objects:
+        found = next(left)
+        in_colour = next(left) if expected.colour is not None else None
+        findings.append(Finding(found, in_colour if found else None))
+    return findings
