@@ -122,6 +122,8 @@ def _facts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "argument", f"{argument['meaning']} ({'required' if argument['required'] else 'optional'})"
     for measure, summary in data.get("measures", {}).items():
         yield f"measures `{measure}`", summary
+    for need, ways in data.get("needs", {}).items():
+        yield f"needs `{need}`", ", or ".join(ways)
     if defaults := data.get("defaults"):
         yield "defaults", ", ".join(f"{key} {value}" for key, value in flat(defaults))
     if capabilities := data.get("capabilities"):

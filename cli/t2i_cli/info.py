@@ -12,6 +12,7 @@ from t2i_core.api.plugin_info import (
     MetricInfo,
     PromptSourceInfo,
     SelfJudgingInfo,
+    Setup,
 )
 from t2i_core.api.terminal import print_json, write_line
 from t2i_core.files.byte_size import format_size
@@ -89,9 +90,22 @@ def _describe_own(info: Any) -> dict[str, Any]:
         return {
             "metric_version": info.version,
             "measures": {m.name: m.summary for m in info.measures},
+            "needs": _describe_needs(info),
             "defaults": _describe_defaults(info.defaults),
         }
     return {"reads_labels": info.reads_labels} if isinstance(info, PromptSourceInfo) else {}
+
+
+def _describe_needs(info: MetricInfo) -> dict[str, list[str]]:
+    """Return what a metric needs under its default options, with the alternatives; empty if it has no defaults."""
+    try:
+        needs = info.create(Setup(None, info.options())).needs
+    except Exception:  # the metric needs options, files or packages that are not there
+        return {}
+    return {
+        need.name: [f'{way.capability}: "{way.question}"' if way.question else way.capability for way in need.ways]
+        for need in needs
+    }
 
 
 def _describe_defaults(defaults: Defaults) -> dict[str, Any]:
@@ -152,6 +166,7 @@ def _format_facts(data: dict[str, Any]) -> Iterator[str]:
         "reads_truth",
         "reads_labels",
         "measures",
+        "needs",
         "defaults",
         "citation",
         "licence",
@@ -174,6 +189,10 @@ def _format_facts(data: dict[str, Any]) -> Iterator[str]:
         elif name == "measures":
             for measure, summary in value.items():
                 yield f"{label}{measure}: {summary}"
+                label = " " * len(label)
+        elif name == "needs":
+            for need, ways in value.items():
+                yield f"{label}{need}: {', or '.join(ways)}"
                 label = " " * len(label)
         elif name == "memory_gb":
             yield f"{label}about {format_size(round(value * 1e9))}"

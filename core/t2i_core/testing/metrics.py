@@ -36,19 +36,29 @@ _RUNS: dict[tuple[object, ...], Run] = {}
 class MetricContract(ComponentContract):
     """Checks for every metric.
 
-    Override `model`, `judge` and `prompts` if the metric needs others.
+    Override `model`, `judge` and `prompts` if the metric needs others. To check an alternative of a need, set
+    `judges` as a user names them (`answer=test-mean`).
     """
 
     kind = "metric"
     model: ClassVar[GeneratorInfo] = TEST_MODEL
     judge: ClassVar[JudgeInfo] = TEST_JUDGE
+    judges: ClassVar[tuple[str, ...]] = ()
     prompts: ClassVar[str] = TEST_PROMPTS.name
     resolver_parts: ClassVar[tuple[Info, ...]] = (TEST_PROMPTS,)
 
     @pytest.fixture
     def run(self, info: MetricInfo, tmp_path_factory: pytest.TempPathFactory) -> Run:
         """The metric's run on two models (the same one, twice) and four seeds, made once for all checks."""
-        made_from = (type(self), info.name, repr(self.options), id(self.model), id(self.judge), self.prompts)
+        made_from = (
+            type(self),
+            info.name,
+            repr(self.options),
+            id(self.model),
+            id(self.judge),
+            self.judges,
+            self.prompts,
+        )
         if made_from not in _RUNS:
             disturb_chance(CHANCES[0])
             _RUNS[made_from] = self.evaluate(info, tmp_path_factory.mktemp("metric") / "run")
@@ -64,6 +74,7 @@ class MetricContract(ComponentContract):
             models=(ModelRequest(model, "a"), ModelRequest(model, "b")),
             prompts=(self.prompts,),
             seeds=(0, 1, 2, 3),
+            judges=self.judges,
             options={self.name: self.options},
             out=out,
             max_failed=0.01 if faults is None else 1.0,

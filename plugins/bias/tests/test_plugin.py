@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from importlib.metadata import entry_points
+from typing import ClassVar
 
 import pytest
 from t2i_bias.options import BiasOptions, BiasPromptOptions
@@ -25,6 +26,11 @@ def test_every_component_has_its_entry_point_and_every_entry_point_its_component
 class TestBias(MetricContract):
     module = MODULE
     name = "bias"
+
+
+class TestBiasByAnswers(TestBias):
+    judges = ("answer=test-mean",)
+    options: ClassVar = {"person": True, "vote": "majority"}
 
 
 class TestBias145(PromptSourceContract):

@@ -26,6 +26,7 @@ from t2i_core.api.errors import BadOption, BadPrompts
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
 from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolver
+from t2i_core.testing.parts import TEST_JUDGE
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_paintskills.plugin import t2i_metrics, t2i_prompt_sources
@@ -104,6 +105,13 @@ class TestSpatial(SkillContract):
 class TestPaintSkills(SkillContract):
     name = "paintskills"
     options: ClassVar = {"threshold": 0.5, "clamp": False}
+    resolver_parts: ClassVar = (few(*SKILLS),)
+
+
+class TestByAnswers(SkillContract):
+    name = "paintskills"
+    judge = TEST_JUDGE
+    judges = ("answer=test-mean",)
     resolver_parts: ClassVar = (few(*SKILLS),)
 
 

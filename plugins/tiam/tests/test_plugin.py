@@ -18,6 +18,10 @@ class TestTiam(MetricContract):
     options: ClassVar = {"confidence": 0.4}
 
 
+class TestTiamByAnswers(TestTiam):
+    judges = ("answer=test-mean",)
+
+
 class TestObjectCosine(MetricContract):
     module = "t2i_tiam.plugin"
     name = "object-cosine"
