@@ -1,15 +1,15 @@
-"""The judge: asks a vision-language model which of two images is better."""
+"""The judge: asks a vision-language model which of two images is better, or any other question about images."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core.api import Preference, Setup
+from t2i_core.api import Preference, QuestionAnswer, Setup
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
@@ -17,15 +17,19 @@ from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from .concurrency import run_concurrently
 from .options import JudgeOptions
+from .questions import read_answer, write_parts
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
 
 _CUT = ("length", "model_length", "max_tokens")
 """Finish reasons of truncated answers: OpenAI's, Mistral's for a full context, Anthropic's."""
 
+_MOST_LOGPROBS = 20
+"""Number of tokens whose probability OpenAI's API gives at most."""
 
-class PairJudge:
-    """Compares images with one model of a server."""
+
+class VisionJudge:
+    """Asks one model of a server about images."""
 
     def __init__(self, setup: Setup[JudgeOptions]) -> None:
         self.options = setup.options
@@ -38,38 +42,86 @@ class PairJudge:
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
-    ) -> Iterator[tuple[Query, Preference | Failure]]:
-        """Yield each query with the model's preference as soon as it arrives."""
-        return run_concurrently(queries, self._compare, self.server.at_once, self.server.disconnect)
+    ) -> Iterator[tuple[Query, Preference | QuestionAnswer | Failure]]:
+        """Yield each query with the model's preference or answer as soon as it arrives."""
+        work: Callable[[Query], Any] = self._compare if capability == "prefer" else self._answer
+        return run_concurrently(queries, work, self.server.at_once, self.server.disconnect)
 
     async def _compare(self, query: Query) -> Preference | Failure:
         try:
-            messages = [{"role": "user", "content": await asyncio.to_thread(self._question, query)}]
-            reply = await self.server.ask(lambda client: self._send(client, messages, query))
+            reply = await self._ask(query, self._write_comparison)
         except Refused as refusal:
-            self.server.count_refusal()
             return Preference("refused", reasoning=str(refusal))
+        if isinstance(reply, Failure):
+            return reply
+        return Preference(
+            read_verdict(reply.message.text, finished=reply.finish_reason not in _CUT),
+            reasoning=_read_words(reply),
+        )
+
+    async def _answer(self, query: Query) -> QuestionAnswer | Failure:
+        choices = query.texts[1:]
+        try:
+            reply = await self._ask(
+                query, self._write_question, {"logprobs": True, "top_logprobs": _MOST_LOGPROBS}
+            )
+        except Refused as refusal:
+            words = f"refused: {refusal}"
+            return QuestionAnswer(choices, text=words) if choices else Failure(words)
+        except ValueError as error:
+            return Failure(str(error))
+        if isinstance(reply, Failure):
+            return reply
+        return read_answer(query, reply, finished=reply.finish_reason not in _CUT)
+
+    async def _ask(
+        self,
+        query: Query,
+        write: Callable[[Query], list[dict[str, Any]]],
+        for_probabilities: Mapping[str, Any] | None = None,
+    ) -> Choice | Failure:
+        """Send a question and return the reply.
+
+        Args:
+            query: The query.
+            write: Returns the content of the message.
+            for_probabilities: Fields of the request that ask for probabilities, sent if the options say so.
+
+        Raises:
+            Refused: If the server or the model refuses to answer.
+        """
+        try:
+            messages = [{"role": "user", "content": await asyncio.to_thread(write, query)}]
+            more = for_probabilities or {} if self.options.probabilities else {}
+            reply = await self.server.ask(lambda client: self._send(client, messages, query, more))
+        except Refused:
+            self.server.count_refusal()
+            raise
         except (Failed, UnusableReply) as error:
             return Failure(str(error))
         self.server.count_usage(reply)
-        if reply.choices[0].finish_reason == "error":  # from gateways, about the model behind them
+        found = reply.choices[0]
+        if found.finish_reason == "error":  # from gateways, about the model behind them
             return Failure("the answer is incomplete: the server reports an error of its model")
-        found = _preference(reply.choices[0])
-        if found.verdict == "refused":
+        if found.message.refusal or found.finish_reason == "content_filter":
             self.server.count_refusal()
+            raise Refused("\n\n".join(text for text in (_read_words(found), found.message.refusal) if text))
         return found
 
-    def _question(self, query: Query) -> list[dict[str, Any]]:
+    def _write_comparison(self, query: Query) -> list[dict[str, Any]]:
         definitions = query.params.get("definitions", "") if self.options.with_definitions else ""
-        first, second = (
-            {"type": "image_url", "image_url": {"url": _data_url(image), "detail": self.options.detail}}
-            for image in query.images
-        )
+        first, second = map(self._show, query.images)
         return write_question(self.options.template, query.texts[0], definitions, first, second)
 
-    async def _send(self, client: AsyncOpenAI, messages: Any, query: Query) -> ChatReply:
+    def _write_question(self, query: Query) -> list[dict[str, Any]]:
+        return write_parts(query, self._show)
+
+    def _show(self, image: Image) -> dict[str, Any]:
+        return {"type": "image_url", "image_url": {"url": _data_url(image), "detail": self.options.detail}}
+
+    async def _send(self, client: AsyncOpenAI, messages: Any, query: Query, more: Mapping[str, Any]) -> ChatReply:
         options = self.options
-        asked: dict[str, Any] = {options.max_tokens_field: options.max_tokens}
+        asked: dict[str, Any] = {options.max_tokens_field: options.max_tokens, **more}
         if options.temperature is not None:
             asked["temperature"] = options.temperature
         if options.seed is not None:
@@ -80,13 +132,9 @@ class PairJudge:
         return read(ChatReply, answer.content)
 
 
-def _preference(choice: Choice) -> Preference:
-    """Return the preference in an answer, with the answer's text."""
-    message = choice.message
-    words = "\n\n".join(text for text in (message.thoughts, message.text) if text)
-    if message.refusal or choice.finish_reason == "content_filter":
-        return Preference("refused", reasoning="\n\n".join(t for t in (words, message.refusal) if t))
-    return Preference(read_verdict(message.text, finished=choice.finish_reason not in _CUT), reasoning=words)
+def _read_words(choice: Choice) -> str:
+    """Return all that a model says, its reasoning first."""
+    return "\n\n".join(text for text in (choice.message.thoughts, choice.message.text) if text)
 
 
 def _data_url(image: Image) -> str:

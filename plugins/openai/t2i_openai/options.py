@@ -102,6 +102,11 @@ class JudgeOptions(ServerOptions):
         "high", description="Level of detail at which the model reads images."
     )
     temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature. Default: the server's.")
+    probabilities: bool = Field(
+        False,
+        description="Ask for the probability of each choice of a question (capability answer). The server must "
+        "support logprobs; OpenAI's reasoning models do not.",
+    )
     max_tokens: int = Field(
         1024, ge=1, description="Maximum number of tokens of an answer; reasoning models need more."
     )

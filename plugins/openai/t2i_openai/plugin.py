@@ -15,7 +15,7 @@ from .options import OPENAI, ImageOptions, JudgeOptions, ServerOptions
 
 if TYPE_CHECKING:
     from .generator import ImageServer
-    from .judge import PairJudge
+    from .judge import VisionJudge
 
 _ARGUMENT = "MODEL: name of the model on the server"
 
@@ -49,14 +49,14 @@ def t2i_judges() -> list[JudgeInfo]:
     return [
         JudgeInfo(
             name="openai",
-            summary="Chooses the better of two images with a vision-language model behind OpenAI's API.",
+            summary="Asks a vision-language model behind OpenAI's API which image is better, or any question.",
             argument=_ARGUMENT,
             needs_argument=True,
             options=JudgeOptions,
-            capabilities={"prefer": frozenset()},
+            capabilities={"prefer": frozenset(), "answer": frozenset()},
             create=_judge,
             loading=Loading(weights=lambda argument, options: [pair_questions.SOURCE], check=_check),
-            code=("judge.py", "replies.py"),
+            code=("judge.py", "questions.py", "replies.py"),
             about=About(
                 citation="after the judge of: Do I look like a cat.n.01 to you? A Taxonomy Image Generation "
                 "Benchmark",
@@ -74,10 +74,10 @@ def _generator(setup: Setup[ImageOptions]) -> ImageServer:
     return ImageServer(setup)
 
 
-def _judge(setup: Setup[JudgeOptions]) -> PairJudge:
-    from .judge import PairJudge
+def _judge(setup: Setup[JudgeOptions]) -> VisionJudge:
+    from .judge import VisionJudge
 
-    return PairJudge(setup)
+    return VisionJudge(setup)
 
 
 def _check(setup: Setup[Any]) -> None:

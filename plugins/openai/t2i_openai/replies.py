@@ -89,6 +89,7 @@ class Choice(BaseModel):
 
     message: Message
     finish_reason: str | None = None
+    logprobs: Any = None
 
 
 class ChatReply(Reply):

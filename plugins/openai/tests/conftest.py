@@ -94,6 +94,7 @@ class ScriptedServer:
     ended: threading.Event = field(default_factory=threading.Event)
     now: int = 0
     most_at_once: int = 0
+    logprobs: Any = None
 
     def __post_init__(self) -> None:
         self.default = self.good
@@ -133,7 +134,14 @@ class ScriptedServer:
             usage = {"input_tokens": 10, "output_tokens": 100, "total_tokens": 110}
             handler.json(200, {"created": 1, "data": [item], "model": f"{body['model']}-v2", "usage": usage})
         elif handler.path == "/v1/chat/completions":
-            a, b = (seen.mean() for seen in shown(body))
+            means = [seen.mean() for seen in shown(body)]
+            if "letter of your choice" in body["messages"][0]["content"][-1]["text"]:
+                self.say("A" if means[0] > 127 else "B", logprobs=self.logprobs)(handler, body)
+                return
+            if len(means) == 1:
+                self.say(f"a mean of {means[0]:.2f}")(handler, body)
+                return
+            a, b = means
             letter = "A" if a > b else "B"
             self.say(f"The means are {a:.2f} and {b:.2f}.\n[[{letter}]]")(handler, body)
         else:
@@ -141,11 +149,13 @@ class ScriptedServer:
 
     # how it may answer otherwise
 
-    def say(self, content: str | None, finish: str = "stop", **message: Any) -> Act:
+    def say(self, content: str | None, finish: str = "stop", logprobs: Any = None, **message: Any) -> Act:
         """An answer of the model."""
 
         def act(handler: _Handler, body: dict[str, Any]) -> None:
             choice = {"index": 0, "finish_reason": finish, "message": {"content": content, **message}}
+            if body.get("logprobs"):
+                choice["logprobs"] = logprobs
             usage = {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050}
             handler.json(200, {"id": "x", "model": f"{body['model']}-v2", "choices": [choice], "usage": usage})
 
