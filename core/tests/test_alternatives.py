@@ -19,10 +19,10 @@ from t2i_core.api import (
     MetricInfo,
     Need,
     NoJudge,
-    Question,
     QuestionAnswer,
     Row,
     Unit,
+    VisualQuestion,
 )
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.judge import Query
@@ -35,7 +35,7 @@ SEEN: list[tuple[str, str]] = []
 
 
 def ask(samples: Sequence[Any]) -> list[Query]:
-    return [Question(text, YES_NO).about(samples[0].image) for text in ("Is it bright?", "Is it good?")]
+    return [VisualQuestion(text, YES_NO).about(samples[0].image) for text in ("Is it bright?", "Is it good?")]
 
 
 ASKED = Need("seen", "answer", queries=ask, question="Is it ...?", replaces=frozenset({"texts"}))
@@ -176,7 +176,9 @@ def test_an_alternative_must_ask_about_the_same(other: Any) -> None:
 
 def test_a_judge_gets_all_questions_about_an_image_in_a_row(tmp_path: Path) -> None:
     class Other(Metric):
-        needs = (Need("seen", "answer", queries=lambda s: [Question("Is it new?", YES_NO).about(s[0].image)]),)
+        needs = (
+            Need("seen", "answer", queries=lambda s: [VisualQuestion("Is it new?", YES_NO).about(s[0].image)]),
+        )
 
         def measure(self, unit: Unit) -> Iterator[Row]:
             yield Row("other", float(unit.one().one("seen").choice == "yes"))

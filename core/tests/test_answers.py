@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from t2i_core.api import ClassScores, Preference, Question, QuestionAnswer, Reward, Scene, SceneObject
+from t2i_core.api import ClassScores, Preference, QuestionAnswer, Reward, Scene, SceneObject, VisualQuestion
 from t2i_core.api.adapter import combine, expand, find_chain
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.failure import Failure
@@ -20,17 +20,17 @@ IMAGES = tuple(Image(digest, None) for digest in "abcd")
 @pytest.mark.parametrize(
     ("question", "images"),
     [
-        (Question("Is there a car?", YES_NO), 1),
-        (Question("Is there a car?", YES_NO, scene=Scene((SceneObject(CAR, "red", 2),))), 1),
-        (Question("How good is it?", tuple("12345"), ordered=True), 1),
-        (Question("What is this?"), 1),
-        (Question("Which is better?", ("first", "second")), 2),
-        (Question("Which group is more diverse?", ("first", "second"), grids=(2, 2)), 4),
+        (VisualQuestion("Is there a car?", YES_NO), 1),
+        (VisualQuestion("Is there a car?", YES_NO, scene=Scene((SceneObject(CAR, "red", 2),))), 1),
+        (VisualQuestion("How good is it?", tuple("12345"), ordered=True), 1),
+        (VisualQuestion("What is this?"), 1),
+        (VisualQuestion("Which is better?", ("first", "second")), 2),
+        (VisualQuestion("Which group is more diverse?", ("first", "second"), grids=(2, 2)), 4),
     ],
 )
 def test_a_query_holds_the_whole_question(question, images):
     query = question.about(*IMAGES[:images])
-    assert Question.of(query) == question
+    assert VisualQuestion.of(query) == question
     assert query.texts == (question.text, *question.choices)
     with pytest.raises(ValueError, match="it must be about"):
         question.about(*IMAGES[:3])
@@ -47,7 +47,7 @@ def test_a_query_holds_the_whole_question(question, images):
 )
 def test_questions_that_nobody_can_answer_are_refused(wrong):
     with pytest.raises(ValueError, match="question"):
-        Question(**wrong)
+        VisualQuestion(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_questions_that_nobody_can_answer_are_refused(wrong):
 )
 def test_what_is_no_answer_is_not_kept(wrong, said):
     with pytest.raises((TypeError, ValueError), match=said):
-        encode(wrong, "answer", None, Question("?", YES_NO).about(IMAGES[0]))
+        encode(wrong, "answer", None, VisualQuestion("?", YES_NO).about(IMAGES[0]))
 
 
 def test_free_text_must_be_there():
     with pytest.raises(ValueError, match="gave no text"):
-        encode(QuestionAnswer(text=" "), "answer", None, Question("?").about(IMAGES[0]))
+        encode(QuestionAnswer(text=" "), "answer", None, VisualQuestion("?").about(IMAGES[0]))
 
 
 def test_the_expected_value_of_a_rating():

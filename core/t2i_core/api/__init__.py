@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .adapter import register_adapter as register_adapter
-    from .capabilities.answer import Question as Question
     from .capabilities.answer import QuestionAnswer as QuestionAnswer
+    from .capabilities.answer import VisualQuestion as VisualQuestion
     from .capabilities.caption import Caption as Caption
     from .capabilities.classify import ClassScores as ClassScores
     from .capabilities.detect import Detections as Detections
@@ -140,7 +140,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Pixels",
     ),
     "adapter": ("register_adapter",),
-    "capabilities.answer": ("Question", "QuestionAnswer"),
+    "capabilities.answer": ("VisualQuestion", "QuestionAnswer"),
     "capabilities.caption": ("Caption",),
     "capabilities.classify": ("ClassScores",),
     "capabilities.detect": ("Detections",),

@@ -35,12 +35,7 @@ from .job import Job, SampleSet, Served
 from .judge_choice import choose_judge
 from .lifecycle import settle_on_machine
 from .pixels_judge import choose_pixels
-from .preflight import (
-    refuse_high_floor,
-    refuse_mixed_kinds,
-    refuse_unknown_classes,
-    refuse_unneeded_judges,
-)
+from .preflight import refuse_high_floor, refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
 from .request import ModelRequest, Request
 from .run_identity import identify_job, identify_samples, make_folder_name

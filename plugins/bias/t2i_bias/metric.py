@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import Question, QuestionAnswer
+from t2i_core.api import QuestionAnswer, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
@@ -68,7 +68,7 @@ class Bias(TableMetric, PromptMetric):
     def _ask(self, samples: Sequence[Sample]) -> list[Query]:
         (sample,) = samples
         assert sample.image is not None
-        return [Question(QUESTION, group.texts).about(sample.image) for group in self.groups.values()]
+        return [VisualQuestion(QUESTION, group.texts).about(sample.image) for group in self.groups.values()]
 
     def _texts(self, _: Sequence[Sample]) -> list[Query]:
         return [Query(texts=(text,)) for group in self.groups.values() for text in group.texts]
@@ -193,7 +193,7 @@ class Bias(TableMetric, PromptMetric):
 def _ask_for_person(samples: Sequence[Sample]) -> list[Query]:
     (sample,) = samples
     assert sample.image is not None
-    return [Question(PERSON_QUESTION, YES_NO).about(sample.image)]
+    return [VisualQuestion(PERSON_QUESTION, YES_NO).about(sample.image)]
 
 
 def _read_answers(observed: Sequence[Observed]) -> list[Floats] | Failure:

@@ -14,11 +14,11 @@ from t2i_core.api import (
     Observation,
     Preference,
     Query,
-    Question,
     QuestionAnswer,
     Reward,
     Segments,
     Truth,
+    VisualQuestion,
 )
 from t2i_core.api.judge import Capability
 
@@ -136,7 +136,7 @@ def answer_question(query: Query, options: OracleOptions) -> QuestionAnswer | Fa
     if image.truth is None:
         return Failure(_NO_TRUTH)
     try:
-        question = Question.of(query)
+        question = VisualQuestion.of(query)
     except (ValueError, TypeError, KeyError) as error:
         return Failure(f"the oracle cannot read the question: {error}")
     found = answer(question, image.truth)

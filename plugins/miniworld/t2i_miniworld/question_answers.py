@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from t2i_core.api import Failure, Instance, Question, QuestionAnswer, Truth
+from t2i_core.api import Failure, Instance, QuestionAnswer, Truth, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 
 from t2i_miniworld.names import words
@@ -33,6 +33,7 @@ _COLOURED = re.compile(rf"(?:is|are) (?:the |an? )?(?P<things>[^?]+?) (?P<paint>
 _HOW_MANY = re.compile(r"how many\b")
 _WHAT_COLOUR = re.compile(r"(?:what|which) colou?r\b")
 _WHICH = re.compile(r"(?:which of these|what does this)\b")
+_OTHER_THAN_YES_NO = re.compile(r"(?:how|what|which|who)\b")
 _NEGATION = re.compile(r"\b(?:no|not|without)\b(?! (?:some )?(?:\w+ )?(?:hats?|hair|coats?)\b)")
 
 
@@ -40,7 +41,7 @@ class UnreadableQuestion(Exception):
     """Raised with what the oracle cannot read."""
 
 
-def answer(question: Question, shown: Truth) -> QuestionAnswer | Failure:
+def answer(question: VisualQuestion, shown: Truth) -> QuestionAnswer | Failure:
     """Return the true answer to a question about one picture; none of the choices if none is true."""
     try:
         found = _find(question, shown.instances)
@@ -69,12 +70,13 @@ def err(found: QuestionAnswer, rate: float, *key: str) -> QuestionAnswer:
     return replace(found, chosen=chosen, probs=np.eye(len(found.choices))[chosen])
 
 
-def _find(question: Question, shown: Sequence[Instance]) -> str:
+def _find(question: VisualQuestion, shown: Sequence[Instance]) -> str:
     """Return the answer in words."""
     text = question.text.lower().strip()
-    if {choice.lower() for choice in question.choices} >= set(YES_NO):
-        true = find_share(question.scene, shown) == 1 if question.scene else holds(_read(text), shown)
-        return "yes" if true else "no"
+    if question.scene is not None:
+        return "yes" if find_share(question.scene, shown) == 1 else "no"
+    if {choice.lower() for choice in question.choices} >= set(YES_NO) and not _OTHER_THAN_YES_NO.match(text):
+        return "yes" if holds(_read(text), shown) else "no"
     if _HOW_MANY.match(text):
         return str(len(list_fitting(_read_one(text), shown)))
     if _WHAT_COLOUR.match(text):

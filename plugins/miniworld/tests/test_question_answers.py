@@ -9,12 +9,12 @@ from t2i_core.api import (
     Image,
     Instance,
     ObjectClass,
-    Question,
     QuestionAnswer,
     Relation,
     Scene,
     SceneObject,
     Truth,
+    VisualQuestion,
 )
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.mask import PackedMask
@@ -65,7 +65,7 @@ def ask(question, *shown, digest="0" * 64, **options):
     ],
 )
 def test_yes_or_no(text, said):
-    answer = ask(Question(text, YES_NO), *SCENE)
+    answer = ask(VisualQuestion(text, YES_NO), *SCENE)
     assert answer.choice == said
     assert answer.probs.tolist() == [float(said == "yes"), float(said == "no")]
 
@@ -83,7 +83,7 @@ def test_yes_or_no(text, said):
     ],
 )
 def test_numbers_colours_and_descriptions(text, choices, said):
-    answer = ask(Question(text, choices), RED_CAR, BLUE_CAR, DOG_RIGHT)
+    answer = ask(VisualQuestion(text, choices), RED_CAR, BLUE_CAR, DOG_RIGHT)
     if text.startswith("Which"):
         assert answer.choice == "a red car and a dog"
     else:
@@ -92,9 +92,9 @@ def test_numbers_colours_and_descriptions(text, choices, said):
 
 def test_people_are_described_by_what_they_wear():
     hats = ("a photo of a human with a hat", "a photo of a human without a hat")
-    assert ask(Question("Which of these texts describes the image best?", hats), WOMAN).choice == hats[1]
+    assert ask(VisualQuestion("Which of these texts describes the image best?", hats), WOMAN).choice == hats[1]
     coats = tuple(f"a photo of a human in a {colour} coat" for colour in ("green", "red"))
-    assert ask(Question("Which of these texts describes the image best?", coats), WOMAN).choice == coats[1]
+    assert ask(VisualQuestion("Which of these texts describes the image best?", coats), WOMAN).choice == coats[1]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_people_are_described_by_what_they_wear():
     ],
 )
 def test_a_question_that_it_cannot_read_is_a_failure_that_says_so(text):
-    answer = ask(Question(text, YES_NO), *SCENE)
+    answer = ask(VisualQuestion(text, YES_NO), *SCENE)
     assert isinstance(answer, Failure)
     assert text in answer.reason
 
@@ -118,9 +118,9 @@ def test_a_question_that_it_cannot_read_is_a_failure_that_says_so(text):
 @pytest.mark.parametrize(
     ("question", "shown"),
     [
-        (Question("How does it feel?"), SCENE),
-        (Question("Which of these does this image show?", ("a car", "a dog")), SCENE),  # both are true
-        (Question("What colour is the car?"), SCENE),  # one is red, one blue
+        (VisualQuestion("How does it feel?"), SCENE),
+        (VisualQuestion("Which of these does this image show?", ("a car", "a dog")), SCENE),  # both are true
+        (VisualQuestion("What colour is the car?"), SCENE),  # one is red, one blue
     ],
 )
 def test_a_question_without_one_true_answer_is_a_failure(question, shown):
@@ -138,27 +138,27 @@ def test_a_question_without_one_true_answer_is_a_failure(question, shown):
     ],
 )
 def test_a_scene_is_compared_instead_of_the_words(scene, said):
-    assert ask(Question("Is all of it there?", YES_NO, scene=scene), *SCENE).choice == said
+    assert ask(VisualQuestion("Is all of it there?", YES_NO, scene=scene), *SCENE).choice == said
 
 
 def test_it_errs_at_the_rate_that_is_set_and_the_same_way_each_time():
-    question = Question("Is there a car?", YES_NO)
+    question = VisualQuestion("Is there a car?", YES_NO)
 
     def wrong():
         return [ask(question, RED_CAR, digest=f"{n:064}", answer_error=0.3).choice == "no" for n in range(1000)]
 
     assert np.mean(wrong()) == pytest.approx(0.3, abs=0.05)
     assert wrong() == wrong()
-    colours = Question("What colour is the car?", ("red", "blue", "green"))
+    colours = VisualQuestion("What colour is the car?", ("red", "blue", "green"))
     others = {ask(colours, RED_CAR, digest=f"{n:064}", answer_error=1).choice for n in range(50)}
     assert others == {"blue", "green"}
 
 
 def test_two_images_and_images_without_truth_are_failures():
     image = Image("0" * 64, None)
-    question = Question("Which image is better?", ("first", "second"))
+    question = VisualQuestion("Which image is better?", ("first", "second"))
     ((_, answer),) = Oracle().observe("answer", [question.about(image, image)])
     assert isinstance(answer, Failure)
-    ((_, answer),) = Oracle().observe("answer", [Question("Is there a car?", YES_NO).about(image)])
+    ((_, answer),) = Oracle().observe("answer", [VisualQuestion("Is there a car?", YES_NO).about(image)])
     assert isinstance(answer, Failure)
-    assert isinstance(ask(Question("Is there a car?", YES_NO), RED_CAR), QuestionAnswer)
+    assert isinstance(ask(VisualQuestion("Is there a car?", YES_NO), RED_CAR), QuestionAnswer)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
-from t2i_core.api import Image, Query, Question, QuestionAnswer
+from t2i_core.api import Image, Query, QuestionAnswer, VisualQuestion
 
 from .replies import Choice
 
@@ -30,7 +30,7 @@ def write_parts(query: Query, show: Callable[[Image], Part]) -> list[Part]:
     Raises:
         ValueError: If there are more choices than letters.
     """
-    question = Question.of(query)
+    question = VisualQuestion.of(query)
     if len(question.choices) > MOST_CHOICES:
         raise ValueError(f"a question may have at most {MOST_CHOICES} choices (got {len(question.choices)})")
     parts: list[Part] = []
@@ -40,7 +40,7 @@ def write_parts(query: Query, show: Callable[[Image], Part]) -> list[Part]:
     return [*parts, _say(_write_words(question))]
 
 
-def _list_images(query: Query, question: Question) -> list[tuple[str, Sequence[Image]]]:
+def _list_images(query: Query, question: VisualQuestion) -> list[tuple[str, Sequence[Image]]]:
     """Return groups of images, each with its title."""
     images = query.images
     if question.grids is not None:
@@ -51,7 +51,7 @@ def _list_images(query: Query, question: Question) -> list[tuple[str, Sequence[I
     return [("", images)]
 
 
-def _write_words(question: Question) -> str:
+def _write_words(question: VisualQuestion) -> str:
     if not question.choices:
         return f"{question.text}\nAnswer in one short sentence."
     order = " They are ordered from the lowest to the highest." if question.ordered else ""
@@ -73,7 +73,7 @@ def read_answer(query: Query, reply: Choice, finished: bool) -> QuestionAnswer:
         reply: The reply, with log probabilities of its tokens if the server gives them.
         finished: False if the server cut the reply off; such a reply names no choice.
     """
-    choices = Question.of(query).choices
+    choices = VisualQuestion.of(query).choices
     said = re.sub(r"\A.*</think>|<think>.*\Z", "", reply.message.text, flags=re.S).strip()
     if not choices:
         return QuestionAnswer(text=said)

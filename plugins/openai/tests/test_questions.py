@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from t2i_core.api import Failure, Question, QuestionAnswer
+from t2i_core.api import Failure, QuestionAnswer, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.testing import sample_images
 from t2i_core.testing.parts import settle
 from t2i_openai.plugin import t2i_judges
 
-IS_IT = Question("Is it bright?", YES_NO)
+IS_IT = VisualQuestion("Is it bright?", YES_NO)
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def test_choices_are_letters(server, ask, images):
 
 def test_two_images_and_two_grids_are_told_apart(server, ask, images):
     which = ("the first", "the second")
-    ask(Question("Which is better?", which).about(*images[:2]))
+    ask(VisualQuestion("Which is better?", which).about(*images[:2]))
     assert texts(server)[:-1] == ["First image:\n", "<image>", "Second image:\n", "<image>"]
-    ask(Question("Which is more diverse?", which, grids=(1, 3)).about(*images))
+    ask(VisualQuestion("Which is more diverse?", which, grids=(1, 3)).about(*images))
     groups = ["First group of images:\n", "<image>", "Second group of images:\n", *["<image>"] * 3]
     assert texts(server)[:-1] == groups
 
@@ -110,16 +110,16 @@ def test_a_server_without_probabilities_gives_none(server, ask, images, given):
 
 def test_free_text(server, ask, images):
     server.script.append(server.say("A red car."))
-    assert ask(Question("What is it?").about(images[0])) == QuestionAnswer(text="A red car.")
+    assert ask(VisualQuestion("What is it?").about(images[0])) == QuestionAnswer(text="A red car.")
 
 
 def test_a_refusal_is_no_choice(server, ask, images):
     for _ in range(2):
         server.script.append(server.say(None, refusal="I will not."))
     assert ask(IS_IT.about(images[0])) == QuestionAnswer(YES_NO, text="refused: I will not.")
-    assert isinstance(ask(Question("What is it?").about(images[0])), Failure)
+    assert isinstance(ask(VisualQuestion("What is it?").about(images[0])), Failure)
 
 
 def test_more_choices_than_letters_are_a_failure(ask, images):
-    many = Question("Which?", tuple(map(str, range(27))))
+    many = VisualQuestion("Which?", tuple(map(str, range(27))))
     assert ask(many.about(images[0])) == Failure("a question may have at most 26 choices (got 27)")

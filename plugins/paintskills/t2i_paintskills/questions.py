@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from t2i_core.api import Query, Question, QuestionAnswer, Relation, Sample, Scene, SceneObject
+from t2i_core.api import Query, QuestionAnswer, Relation, Sample, Scene, SceneObject, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 
 from .skills import Skill
@@ -23,7 +23,7 @@ PLACES = {"left": "to the left of", "right": "to the right of", "above": "above"
 Decisions = dict[str, bool]
 
 
-def write_questions(skill: Skill, scene: Scene) -> list[Question]:
+def write_questions(skill: Skill, scene: Scene) -> list[VisualQuestion]:
     """Return the questions about one image whose answers decide a skill.
 
     Args:
@@ -63,29 +63,29 @@ def ask(skill: Skill, sample: Sample) -> list[Query]:
     return [question.about(sample.image) for question in write_questions(skill, sample.prompt.scene)]
 
 
-def _ask_for_one(wanted: SceneObject) -> Question:
+def _ask_for_one(wanted: SceneObject) -> VisualQuestion:
     name = f"{wanted.colour} {wanted.cls.name}" if wanted.colour else wanted.cls.name
-    return Question(PRESENCE.format(object=name), YES_NO, scene=Scene((wanted,)))
+    return VisualQuestion(PRESENCE.format(object=name), YES_NO, scene=Scene((wanted,)))
 
 
-def _ask_for_number(name: str, count: int) -> Question:
+def _ask_for_number(name: str, count: int) -> VisualQuestion:
     # no scene, because a scene may be exceeded
     things = f"is there exactly 1 {name}" if count == 1 else f"are there exactly {count} {_pluralise(name)}"
-    return Question(f"{things[0].upper()}{things[1:]} in this image?", YES_NO)
+    return VisualQuestion(f"{things[0].upper()}{things[1:]} in this image?", YES_NO)
 
 
-def _ask_for_both(scene: Scene, relation: Relation) -> list[Question]:
+def _ask_for_both(scene: Scene, relation: Relation) -> list[VisualQuestion]:
     a, b = scene.objects[relation.object], scene.objects[relation.subject]
     if a.cls.same_as(b.cls):
         two = Scene((SceneObject(a.cls, count=2),))
-        return [Question(f"Are there at least 2 {_pluralise(a.cls.name)} in this image?", YES_NO, scene=two)]
+        return [VisualQuestion(f"Are there at least 2 {_pluralise(a.cls.name)} in this image?", YES_NO, scene=two)]
     return [_ask_for_one(SceneObject(each.cls)) for each in (a, b)]
 
 
-def _ask_for_relation(scene: Scene, relation: Relation) -> Question:
+def _ask_for_relation(scene: Scene, relation: Relation) -> VisualQuestion:
     a, b = scene.objects[relation.object].cls.name, scene.objects[relation.subject].cls.name
     other = f"another {a}" if a == b else f"{_find_article(a)} {a}"
-    return Question(
+    return VisualQuestion(
         f"Is there {_find_article(b)} {b} {PLACES[relation.predicate]} {other} in this image?", YES_NO, scene=scene
     )
 

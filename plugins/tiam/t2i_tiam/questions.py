@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from t2i_core.api import Failure, Query, Question, QuestionAnswer, Sample, Scene, SceneObject
+from t2i_core.api import Failure, Query, QuestionAnswer, Sample, Scene, SceneObject, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 
 from .rules import Finding
@@ -25,9 +25,9 @@ def ask(samples: Sequence[Sample]) -> list[Query]:
     ]
 
 
-def _write_question(expected: SceneObject, colour: str | None) -> Question:
+def _write_question(expected: SceneObject, colour: str | None) -> VisualQuestion:
     name = expected.cls.name if colour is None else f"{colour} {expected.cls.name}"
-    return Question(QUESTION.format(object=name), YES_NO, scene=Scene((SceneObject(expected.cls, colour),)))
+    return VisualQuestion(QUESTION.format(object=name), YES_NO, scene=Scene((SceneObject(expected.cls, colour),)))
 
 
 def decide(objects: Sequence[SceneObject], answers: Sequence[QuestionAnswer]) -> list[Finding] | Failure:

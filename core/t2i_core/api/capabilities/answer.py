@@ -25,7 +25,7 @@ ROUNDING = 0.01
 
 
 @dataclass(frozen=True)
-class Question:
+class VisualQuestion:
     """A question about images, in words, so that people, vision-language models and programs can answer it.
 
     Attributes:
@@ -70,7 +70,7 @@ class Question:
         return Query(images, (self.text, *self.choices), params)
 
     @classmethod
-    def of(cls, query: Query) -> Question:
+    def of(cls, query: Query) -> VisualQuestion:
         """Return the question of a query of the capability `answer`, with its params as typed fields."""
         text, *choices = query.texts
         grids, scene = query.params.get("grids"), query.params.get("scene")
@@ -179,15 +179,15 @@ class QuestionAnswer(Observation, capability="answer"):
         """Return questions of each kind: yes or no, a rating, free text, two images, two grids."""
         first, second = images[0], images[-1]
         return [
-            *(Question(f"Does this image show {text}?", YES_NO).about(image) for image in images),
-            Question(f'How well does this image fit the text "{text}"?', tuple("12345"), ordered=True).about(
+            *(VisualQuestion(f"Does this image show {text}?", YES_NO).about(image) for image in images),
+            VisualQuestion(f'How well does this image fit the text "{text}"?', tuple("12345"), ordered=True).about(
                 first
             ),
-            Question("What does this image show?").about(first),
-            Question(f'Which image fits the text "{text}" better?', ("the first", "the second")).about(
+            VisualQuestion("What does this image show?").about(first),
+            VisualQuestion(f'Which image fits the text "{text}" better?', ("the first", "the second")).about(
                 first, second
             ),
-            Question("Which group of images is more diverse?", ("the first", "the second"), grids=(2, 2)).about(
-                first, second, second, first
-            ),
+            VisualQuestion(
+                "Which group of images is more diverse?", ("the first", "the second"), grids=(2, 2)
+            ).about(first, second, second, first),
         ]
