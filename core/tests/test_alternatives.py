@@ -147,7 +147,7 @@ def test_the_reason_and_the_folder_say_what_is_asked() -> None:
     by_reward, by_answer = (make_plan(request(words), resolver) for words in ("both", "answer=both"))
     (need,) = by_answer.jobs[0].needs
     assert need.choice is not None
-    assert need.choice.why.endswith('answer in place of embed, the question "Is it ...?"')
+    assert need.choice.why.endswith('answer in place of embed: "Is it ...?"')
     assert by_reward.digest != by_answer.digest
 
 

@@ -97,7 +97,7 @@ def _refuse_nameless_classes(need: Need, metric: Component[MetricInfo], choice: 
 
 def _explain(way: Need, need: Need) -> str:
     """Return in words what is asked in place of a need."""
-    asked = f', the question "{way.question}"' if way.question else ""
+    asked = f': "{way.question}"' if way.question else ""
     return f"{way.capability} in place of {need.capability}{asked}"
 
 
