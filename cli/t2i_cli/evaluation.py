@@ -55,7 +55,7 @@ def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
     if as_json:
         print_json(run.to_json())
     else:
-        print_results(console(), run.results, run.comparisons)
+        print_results(console(), run.results, run.comparisons, run.agreements)
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _finish(run)

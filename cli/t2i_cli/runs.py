@@ -52,7 +52,7 @@ def show_run(folder: Path, as_json: bool) -> None:
         console().print(shown(f"{name + ':':<10}{text}"))
     if run.results:
         write_line()
-        print_results(console(), run.results, run.comparisons)
+        print_results(console(), run.results, run.comparisons, run.agreements)
 
 
 def remove_runs(folders: Sequence[Path], yes: bool) -> None:
@@ -106,7 +106,13 @@ def _describe_run(run: Run | UnreadableRun) -> dict[str, Any]:
     if isinstance(run, UnreadableRun):
         return {**found, "status": _UNREADABLE, "started": None, "finished": None, "scores": []}
     scores = [
-        {"metric": result.metric, "as": result.label, "score": result.score, "ci": result.ci}
+        {
+            "metric": result.metric,
+            **({} if result.by is None else {"by": result.by}),
+            "as": result.label,
+            "score": result.score,
+            "ci": result.ci,
+        }
         for result in run.results
     ]
     manifest = run.manifest
@@ -140,6 +146,6 @@ def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
 def _list_scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
     """Yield a table row for each score of a run; an empty row if it has none."""
     for result in run.results:
-        yield result.metric, result.label, format_number(result.score), format_interval(result.ci)
+        yield result.title, result.label, format_number(result.score), format_interval(result.ci)
     if not run.results:
         yield "", "", "", ""

@@ -150,6 +150,11 @@ class Need:
             raise ValueError(f"need {self.name!r}: its alternatives must be of different capabilities")
 
     @property
+    def is_judged(self) -> bool:
+        """True if a judge answers, neither the model itself nor core."""
+        return self.source == "judge" and find_capability(self.capability).judged
+
+    @property
     def ways(self) -> tuple[Need, ...]:
         """The need itself and its alternatives, in order of preference."""
         return (self, *self.alternatives)

@@ -13,7 +13,7 @@ from .digest import digest_data
 
 RESERVED = frozenset(
     {"metric", "model", "model_a", "model_b", "prompt", "text", "cluster", "seed", "seeds", "left_out"}
-    | {"measure", "value", "because"}
+    | {"measure", "value", "because", "by"}
 )
 """Columns of the measurement table, whose names facets may not have."""
 

@@ -33,6 +33,7 @@ class EvidenceKeeper:
         goodness = 0.0 if higher_is_better is None else row.value if higher_is_better else -row.value
         found = EvidenceRow(
             metric=job.metric.spec,
+            by=job.by,
             models=list(unit.models),
             prompt=unit.prompt.id,
             seed=unit.seed,
@@ -41,7 +42,7 @@ class EvidenceKeeper:
             because=row.because,
             regions=[_make_region(each) for each in row.evidence],
         )
-        own = self._rows.setdefault((job.metric.spec, row.measure, *unit.models), [])
+        own = self._rows.setdefault((job.title, row.measure, *unit.models), [])
         own.append((goodness, found))
         if len(own) >= 2 * MOST:
             _keep_worst(own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
 from typing import Any
@@ -19,6 +19,7 @@ from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.prompt import Prompt
 from ..api.resolver import JudgeChoice
+from ..results.result import make_title
 from ..storage.store import FORMAT
 from .component import Component
 from .request import NoisePolicy
@@ -127,6 +128,7 @@ class Job(SampleSet):
         measures: Its measures, the headline first, with their bounds under its options.
         needs: Its needs, with their judges.
         bound: Label of the model whose score is this one's upper bound; its own, if it is the bound itself.
+        by: The judges, if the run measures this metric with several; None if it does not.
     """
 
     metric: Component[MetricInfo]
@@ -134,6 +136,17 @@ class Job(SampleSet):
     measures: tuple[SettledMeasure, ...]
     needs: tuple[Served, ...]
     bound: str | None = None
+    by: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """The metric's name and the judges, as the run's tables and results have them."""
+        return self.metric.spec, self.by
+
+    @property
+    def title(self) -> str:
+        """The metric, with the judges if the run measures it with several."""
+        return make_title(*self.key)
 
     @property
     def is_bound(self) -> bool:
@@ -184,6 +197,39 @@ class Job(SampleSet):
         """Return the number of observed items, without shards."""
         n = len(self.models)
         return (n * (n - 1) // 2 if self.pairs else n) * len(self.prompts) * len(self.seeds)
+
+
+def name_panels(panels: Sequence[Sequence[Job]]) -> list[list[Job]]:
+    """Return the jobs of each panel of judges, named by its judges if there are several panels.
+
+    Args:
+        panels: The jobs of one metric for each panel. Panels with the same judges for the same needs count once.
+    """
+    distinct: dict[tuple[str, ...], Sequence[Job]] = {}
+    for jobs in panels:
+        distinct.setdefault(tuple(chain.from_iterable(map(_identify_judges, jobs))), jobs)
+    if len(distinct) == 1:
+        return list(map(list, distinct.values()))
+    names = [_name_judges(jobs[0]) for jobs in distinct.values()]
+    if len(set(names)) < len(names):
+        names = [_name_judges_and_capabilities(jobs[0]) for jobs in distinct.values()]
+    return [[replace(job, by=name) for job in jobs] for name, jobs in zip(names, distinct.values(), strict=True)]
+
+
+def _identify_judges(job: Job) -> list[str]:
+    return [f"{s.need.capability} {s.judge_fingerprint(job.models[0])}" for s in job.needs]
+
+
+def _name_judges(job: Job) -> str:
+    return " + ".join({judge.spec: None for _, judge in _list_judges(job)})
+
+
+def _name_judges_and_capabilities(job: Job) -> str:
+    return " + ".join({f"{judge.spec} ({capability})": None for capability, judge in _list_judges(job)})
+
+
+def _list_judges(job: Job) -> list[tuple[Capability, Component[JudgeInfo]]]:
+    return [(s.need.capability, s.choice.judge) for s in job.needs if s.choice and s.need.is_judged]
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,46 @@ from .component import Component
 from .request import Request
 
 Choice = JudgeChoice[Component[Any]]
+Panel = tuple[tuple[str, ...], ...]
+"""For each need of a metric, the judges that the user names for it (`--judge`)."""
+
+
+def list_panels(needs: Sequence[Need], request: Request, resolver: Resolver[Component[Any]]) -> list[Panel]:
+    """Return the panels of judges that each give their own results: one for each judge that the user names.
+
+    A judge serves all needs that it can, and the first other judge that can serves the rest. For a need that no
+    judge can serve, all are named, so that its choice says why. Equal panels are one.
+
+    Args:
+        needs: The needs of a metric.
+        request: The judges and options that the user named.
+        resolver: Finds components by name.
+    """
+    words = tuple(dict.fromkeys(request.judges))
+    served_by = [_list_serving(need, words, request, resolver) for need in needs]
+    panels = [
+        tuple((word if word in serving else serving[0],) if serving else words for serving in served_by)
+        for word in words
+    ]
+    return list(dict.fromkeys(panels)) or [tuple(() for _ in needs)]
+
+
+def _list_serving(
+    need: Need, words: Sequence[str], request: Request, resolver: Resolver[Component[Any]]
+) -> list[str]:
+    """Return the named judges that serve a need: those named with its capability, or else all that can."""
+    if not need.is_judged:
+        return []
+    capabilities = {way.capability for way in need.ways}
+    if named := [word for word in words if "=" in word and word.partition("=")[0] in capabilities]:
+        return named
+    sources = {source for capability in capabilities for source in find_sources(capability)}
+    return [
+        word
+        for word in words
+        if "=" not in word
+        and not sources.isdisjoint(resolver.component("judge", word, request.options).info.capabilities)
+    ]
 
 
 def choose_judge(

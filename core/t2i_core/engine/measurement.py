@@ -23,18 +23,21 @@ from .outcomes import Outcomes
 from .rows import columns_of, rows_of, seeds_of
 from .unit_reader import Group, Reader, groups
 
+TableKey = tuple[str, str | None]
+"""A metric's name and its judges, if the run measures it with several."""
+
 
 @dataclass(frozen=True)
 class Measurements:
     """The measurements of a run.
 
     Attributes:
-        tables: All rows of each metric, by its name.
+        tables: All rows of each metric, by its name and judges (`Job.key`).
         outcomes: Outcomes of the samples of each job, in the jobs' order.
         evidence: Evidence for the worst samples.
     """
 
-    tables: Mapping[str, pd.DataFrame]
+    tables: Mapping[TableKey, pd.DataFrame]
     outcomes: Sequence[Outcomes]
     evidence: Sequence[EvidenceRow] = ()
 
@@ -43,8 +46,8 @@ class Measurements:
         return _select_rows(self.tables, job)
 
 
-def _select_rows(tables: Mapping[str, pd.DataFrame], job: Job) -> pd.DataFrame:
-    table = tables[job.metric.spec]
+def _select_rows(tables: Mapping[TableKey, pd.DataFrame], job: Job) -> pd.DataFrame:
+    table = tables[job.key]
     return table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
 
 
@@ -53,19 +56,19 @@ def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progres
 
     Samples without an image, an answer or a value are counted and listed, never scored.
     """
-    builders = {job.metric.spec: TableBuilder() for job in jobs}
+    builders = {job.key: TableBuilder() for job in jobs}
     outcomes = [Outcomes.of(job.models) for job in jobs]
     evidence = EvidenceKeeper()
     for alike in _group_by_answers(jobs):
-        own = [(jobs[n], outcomes[n], builders[jobs[n].metric.spec]) for n in alike]
-        first, names = jobs[alike[0]], ", ".join(jobs[n].metric.spec for n in alike)
+        own = [(jobs[n], outcomes[n], builders[jobs[n].key]) for n in alike]
+        first, names = jobs[alike[0]], ", ".join(jobs[n].title for n in alike)
         with progress.task(f"measuring {names}", first.size(), "samples") as task:
             reader = Reader(first, store, ledger, [of_job for _, of_job, _ in own], task)
             for group in groups(first, reader):
                 for job, of_job, rows in own:
                     _measure_unit(job, group, of_job, rows, evidence)
     # one builder at a time, so that the rows of a metric are never in memory twice
-    tables = {name: builders.pop(name).build() for name in list(builders)}
+    tables = {key: builders.pop(key).build() for key in list(builders)}
     for job, of_job in zip(jobs, outcomes, strict=True):
         of_job.add_notes(job.models, _note_rows(job, _select_rows(tables, job)))
     return Measurements(tables, outcomes, list(evidence.rows()))

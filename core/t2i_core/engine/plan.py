@@ -31,8 +31,8 @@ from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
 from .component import Component, settle_component
-from .job import Job, SampleSet, Served
-from .judge_choice import choose_judge
+from .job import Job, SampleSet, Served, name_panels
+from .judge_choice import Panel, choose_judge, list_panels
 from .lifecycle import settle_on_machine
 from .pixels_judge import choose_pixels
 from .preflight import refuse_high_floor, refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
@@ -288,12 +288,18 @@ class _Planner:
 
     def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[Job]:
         """Return the jobs of one metric, which is settled for each domain by name."""
-        metric, instance, defaults = settled[models[0].component.info.domain.name]
+        metric, instance, _ = settled[models[0].component.info.domain.name]
         if isinstance(instance, PairMetric):
             if len(models) < 2:
                 raise BadOption(f"metric {metric.spec!r} compares models; name at least two with --model")
-            return [self.job(metric, instance, defaults, tuple(models))]
-        return self.bounded([self.job(*settled[m.component.info.domain.name], (m,)) for m in models])
+            model_sets: list[tuple[Model, ...]] = [tuple(models)]
+        else:
+            model_sets = [(model,) for model in models]
+        panels = [
+            [self.job(*settled[of[0].component.info.domain.name], of, panel) for of in model_sets]
+            for panel in list_panels(instance.needs, self.request, self.resolver)
+        ]
+        return [job for jobs in name_panels(panels) for job in self.bounded(jobs)]
 
     def bounded(self, jobs: Sequence[Job]) -> list[Job]:
         """Add the jobs that measure the upper bound of one metric's jobs: one for all that are judged alike."""
@@ -355,10 +361,15 @@ class _Planner:
         return SampleSet(grids=(self.grid(model, prompts, self.seeds(generator, Defaults())),), prompts_name=name)
 
     def job(
-        self, metric: Component[MetricInfo], instance: Metric, defaults: Defaults, models: tuple[Model, ...]
+        self,
+        metric: Component[MetricInfo],
+        instance: Metric,
+        defaults: Defaults,
+        models: tuple[Model, ...],
+        panel: Panel,
     ) -> Job:
         generator = models[0].component
-        needs = self.serve_all(instance.needs, metric, defaults, models)
+        needs = self.serve_all(instance.needs, metric, defaults, models, panel)
         labels = next((s.labels for s in needs if s.labels is not None), None)
         name, prompts = self.prompts(generator, f"metric {metric.spec!r}", defaults, labels)
         seeds = self.seeds(generator, defaults)
@@ -387,17 +398,27 @@ class _Planner:
         return job
 
     def serve_all(
-        self, needs: Sequence[Need], metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
+        self,
+        needs: Sequence[Need],
+        metric: Component[MetricInfo],
+        defaults: Defaults,
+        models: Sequence[Model],
+        panel: Panel,
     ) -> tuple[Served, ...]:
         """Find the judge for each need, but for those that a served alternative makes unnecessary."""
         found: list[Served] = []
-        for need in needs:
+        for need, named in zip(needs, panel, strict=True):
             if not any(need.name in served.need.replaces for served in found):
-                found.append(self.serve(need, metric, defaults, models))
+                found.append(self.serve(need, metric, defaults, models, named))
         return tuple(found)
 
     def serve(
-        self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
+        self,
+        need: Need,
+        metric: Component[MetricInfo],
+        defaults: Defaults,
+        models: Sequence[Model],
+        named: tuple[str, ...],
     ) -> Served:
         """Find the judge that serves a need or one of its alternatives."""
         if need.source == "model":
@@ -407,7 +428,9 @@ class _Planner:
         if not find_capability(need.capability).judged:
             return Served(need, choose_pixels(), self.codes.of_derived(need, metric))
         domain = models[0].component.info.domain
-        need, choice = choose_judge(need, metric, defaults, domain, self.request, self.resolver, self.settled_here)
+        need, choice = choose_judge(
+            need, metric, defaults, domain, replace(self.request, judges=named), self.resolver, self.settled_here
+        )
         self.used.add(("judge", choice.judge.name))
         self.check_component(choice.judge)
         if need.derive is not None and len(expand(choice.chain, Query())) != 1:

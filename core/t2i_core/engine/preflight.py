@@ -12,7 +12,7 @@ from ..api.image import Image
 from ..api.judge import Capability
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, TableMetric
 from ..api.metric_input import Need
-from ..api.observation import find_capability, list_capabilities
+from ..api.observation import list_capabilities
 from ..api.options import resolve_number
 from ..api.plugin_guard import describe_component
 from ..api.plugin_info import JudgeInfo, MetricInfo
@@ -42,7 +42,7 @@ def refuse_unneeded_judges(
         T2IError: If `find` raises it.
     """
     by_metric = {
-        name: dict.fromkeys(way.capability for need in own if _needs_judge(need) for way in need.ways)
+        name: dict.fromkeys(way.capability for need in own if need.is_judged for way in need.ways)
         for name, own in needs.items()
     }
     wanted = {capability for own in by_metric.values() for capability in own}
@@ -57,11 +57,6 @@ def refuse_unneeded_judges(
         if not any(source in offers for each in meant for source in find_sources(each)):
             need = "; ".join(f"{metric} needs {_join_names(own)}" for metric, own in by_metric.items())
             raise NoJudge(f"--judge {word}: the judge you asked for offers {_join_names(offers)}; {need}")
-
-
-def _needs_judge(need: Need) -> bool:
-    """Return whether a judge answers a need, neither the model itself nor the pixels."""
-    return need.source == "judge" and find_capability(need.capability).judged
 
 
 def _join_names(capabilities: Mapping[Capability, object]) -> str:

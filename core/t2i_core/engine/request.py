@@ -140,7 +140,10 @@ class Request:
     judges: Annotated[
         tuple[str, ...],
         ReadBy(read_names(str), str | list[str]),
-        Field(description="Judge to take instead of the chosen one."),
+        Field(
+            description="Judge to take instead of the chosen one. Several that can serve a metric each give their "
+            "own results, and the run says how far they agree."
+        ),
         CommandOption("[CAPABILITY=]NAME", name="judge", repeated=True, commands=("eval",), completes="judge"),
     ] = ()
     sinks: Annotated[

@@ -151,7 +151,7 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
             image_folders.add(linked)
             write_row(make_sample_row(linked))
     outcomes = measured.outcomes or _count_images(plan, work.ledger)
-    metrics = [job.metric.spec for job in plan.jobs] or [""] * len(outcomes)
+    metrics = [job.title for job in plan.jobs] or [""] * len(outcomes)
     lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]
     folder.write_rows("failures.csv", LOST_COLUMNS, (make_lost_row(metric, each) for metric, each in lost))
     if measured.tables:
@@ -169,6 +169,7 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
         finished=get_time(),
         results=scored.results,
         comparisons=scored.comparisons,
+        agreements=scored.agreements,
         datasets=image_folders.describe(checks),
         files=folder.files(),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +10,14 @@ from itertools import combinations
 import pandas as pd
 
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
-from ..results.result import Comparison, JudgeName, JudgeOfNeed, Result, Score, UpperBound
+from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
 from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable
 from .job import Job
+from .judge_agreement import compare_judges
 from .measurement import Measurements
+from .numbers import make_interval, make_number
 from .outcomes import Counts, Outcomes
 from .plan import Plan
 from .sample import Model
@@ -41,11 +42,13 @@ class Scored:
     Attributes:
         results: One of each metric and model.
         comparisons: One of each metric and two models.
+        agreements: One of each metric and two of its judges.
         notes: Models that are not compared, with the reasons.
     """
 
     results: list[Result]
     comparisons: list[Comparison]
+    agreements: list[JudgeAgreement]
     notes: list[str]
 
 
@@ -62,8 +65,8 @@ def score(plan: Plan, measured: Measurements, checks: ImageChecks) -> Scored:
     comparisons: list[Comparison] = []
     notes: list[str] = []
     outcomes = dict(zip(map(id, plan.jobs), measured.outcomes, strict=True))
-    for name in measured.tables:
-        jobs = [job for job in plan.jobs if job.metric.spec == name]
+    for key, table in measured.tables.items():
+        jobs = [job for job in plan.jobs if job.key == key]
         scores = [estimate_scores(job, measured.select_rows(job), interval) for job in jobs]
         bounds = _list_bounds(jobs, scores)
         for job, own in zip(jobs, scores, strict=True):
@@ -72,10 +75,10 @@ def score(plan: Plan, measured: Measurements, checks: ImageChecks) -> Scored:
                 _make_result(job, model, own[model.label], outcomes[id(job)], checks, bound)
                 for model in job.models
             ]
-        found, why_not = _compare_models(jobs, measured.tables[name], interval)
+        found, why_not = _compare_models(jobs, table, interval)
         comparisons += found
         notes += why_not
-    return Scored(results, comparisons, notes)
+    return Scored(results, comparisons, compare_judges(plan.jobs, measured.tables), notes)
 
 
 def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
@@ -86,7 +89,7 @@ def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
         outcomes: Outcomes of the samples of each of its sample sets, in their order.
     """
     shares = [
-        _describe_share(f"{each.metric.spec} on {label}" if isinstance(each, Job) else label, counts)
+        _describe_share(f"{each.title} on {label}" if isinstance(each, Job) else label, counts)
         for each, own in zip(plan.sample_sets, outcomes, strict=True)
         for label, counts in own.counts.items()
     ]
@@ -135,7 +138,7 @@ def _list_bounds(jobs: Sequence[Job], scores: Sequence[dict[str, Scores]]) -> di
         if job.is_bound:
             label = job.models[0].label
             headline = own[label].headline
-            value, ci = (_make_number(headline.value), _make_interval(headline)) if headline else (None, None)
+            value, ci = (make_number(headline.value), make_interval(headline)) if headline else (None, None)
             bounds[label] = UpperBound(model=label, value=value, ci=ci)
     return bounds
 
@@ -164,14 +167,15 @@ def _make_result(
     ]
     return Result(
         metric=job.metric.spec,
+        by=job.by,
         model=model.component.spec,
         label=model.label,
         settings=model.settings,
         judge=JudgeName(name=judges[0].name, why=judges[0].why) if judges else None,
         judges=judges,
         prompts=job.prompts_name,
-        score=_make_number(headline.value) if headline else None,
-        ci=_make_interval(headline) if headline else None,
+        score=make_number(headline.value) if headline else None,
+        ci=make_interval(headline) if headline else None,
         interval=f"{headline.method}; {headline.question}" if headline else None,
         upper_bound=bound,
         notes=list(dict.fromkeys(notes)),
@@ -236,7 +240,7 @@ def _compare_models(
     """
     found: list[tuple[str, str, PairedDifference]] = []
     notes = []
-    metric = jobs[0].metric.spec
+    title = jobs[0].title
     theirs = [(job, model.label) for job in jobs if not job.is_bound for model in job.models]
     in_pairs = compare_pairs(jobs[0], table, interval) if jobs[0].pairs else {}
     for (job_a, a), (job_b, b) in combinations(theirs, 2):
@@ -248,19 +252,20 @@ def _compare_models(
             compared = compare(job_a, job_b, a, b, table, interval)
             why = "they share no prompts under the same seeds"
         if compared is None:
-            notes.append(f"{metric}: {a} and {b} are not compared: {why}")
+            notes.append(f"{title}: {a} and {b} are not compared: {why}")
         else:
             found.append((a, b, compared))
     adjusted = holm([compared.p for _, _, compared in found])
     return [
         Comparison(
-            metric=metric,
+            metric=jobs[0].metric.spec,
+            by=jobs[0].by,
             a=a,
             b=b,
-            diff=_make_number(compared.diff),
-            ci=_make_interval(compared),
-            p_adjusted=_make_number(p),
-            p_unadjusted=_make_number(compared.p),
+            diff=make_number(compared.diff),
+            ci=make_interval(compared),
+            p_adjusted=make_number(p),
+            p_unadjusted=make_number(compared.p),
             n=compared.n,
             interval=f"{compared.method}; {compared.question}",
         )
@@ -271,13 +276,4 @@ def _compare_models(
 def _make_score(estimate: Estimate) -> Score:
     """Return a score with its interval, and notes on variation that the interval lacks."""
     notes = [note for note in estimate.notes if note in _LEFT_OUT]
-    return Score(value=_make_number(estimate.value), ci=_make_interval(estimate), notes=notes)
-
-
-def _make_number(value: float) -> float | None:
-    """Return a number for JSON, which has no NaN: a value that does not exist becomes null."""
-    return float(value) if math.isfinite(value) else None
-
-
-def _make_interval(found: Estimate | PairedDifference) -> list[float | None]:
-    return [_make_number(found.lo), _make_number(found.hi)]
+    return Score(value=make_number(estimate.value), ci=make_interval(estimate), notes=notes)

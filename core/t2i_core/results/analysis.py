@@ -16,6 +16,7 @@ from ..api.resolver import OptionTable, ResolvedComponent, Resolver
 from ..api.study import Analysis, Study
 from ..files.regular_file import TABLE_BYTES, open_regular
 from .images import find_images
+from .result import make_title
 from .run import Run
 
 
@@ -123,27 +124,32 @@ def analyze_run(
                     f"{name}: {', '.join(given)}: the run was already measured with this option; "
                     "to change it, give it to t2i eval"
                 )
-        own = table["metric"] == name
-        if not own.any():  # all its samples failed
-            continue
-        study = Study(
-            table[own].drop(columns="metric").dropna(axis="columns", how="all"),
-            samples,
-            run.folder,
-            None if own.all() else table[~own].dropna(axis="columns", how="all"),
-            settings,
-            run.manifest.request.interval,
-            _find_floors(run, name),
-            {name: made.info.measures for name, made in metrics.made.items()},
-            partial(find_images, samples, run.folder, run.images_from),
-        )
-        try:
-            for analysis in _analyze(made, study):
-                yield name, analysis
-        except T2IError as error:
-            if failing is None:
-                raise
-            failing(name, error)
+        for by in dict.fromkeys(result.by for result in run.results if result.metric == name):
+            own = table["metric"] == name
+            others = ~own  # other judges of this metric are not other metrics
+            if by is not None:
+                own &= table["by"] == by
+            if not own.any():  # all its samples failed
+                continue
+            study = Study(
+                table[own].drop(columns=["metric", "by"], errors="ignore").dropna(axis="columns", how="all"),
+                samples,
+                run.folder,
+                table[others].dropna(axis="columns", how="all") if others.any() else None,
+                settings,
+                run.manifest.request.interval,
+                _find_floors(run, name, by),
+                {name: made.info.measures for name, made in metrics.made.items()},
+                partial(find_images, samples, run.folder, run.images_from),
+            )
+            title = make_title(name, by)
+            try:
+                for analysis in _analyze(made, study):
+                    yield title, analysis
+            except T2IError as error:
+                if failing is None:
+                    raise
+                failing(title, error)
 
 
 def _analyze(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analysis]:
@@ -166,10 +172,12 @@ def _make_key(name: str) -> str:
     return f"metric:{_drop_argument(name)}"
 
 
-def _find_floors(run: Run, metric: str) -> dict[str, float]:
-    """Return the confidence below which judges keep nothing, by need: the highest, if there are several judges."""
+def _find_floors(run: Run, metric: str, by: str | None) -> dict[str, float]:
+    """Return the confidence below which judges keep nothing, by need; the highest of several judges'."""
+    results = (result for result in run.results if (result.metric, result.by) == (metric, by))
+    asked = {(judge.need, judge.name) for result in results for judge in result.judges}
     floors: dict[str, float] = {}
     for judge in run.manifest.judges:
-        if judge.metric == metric and judge.floor is not None:
+        if judge.metric == metric and (judge.need, judge.judge) in asked and judge.floor is not None:
             floors[judge.need] = max(judge.floor, floors.get(judge.need, 0.0))
     return floors

@@ -32,6 +32,11 @@ class EvidenceRow(Typed):
     """A measured value with the parts of the image that explain it."""
 
     metric: str = Field(description="the metric")
+    by: str | None = Field(
+        None,
+        description="present if the run measures the metric with several judges: those of this value",
+        exclude_if=lambda by: by is None,
+    )
     models: list[str] = Field(description="labels of its model, or of the two models of a pair")
     prompt: str = Field(description="the prompt's id")
     seed: Seed | None = Field(description="the seed; null in a row about several samples")

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from ..api.text import fit_one_line
-from .result import Comparison, Result
+from .result import Comparison, JudgeAgreement, Result
 from .typed import Count, Number, Seed, Typed
 
 
@@ -155,6 +155,7 @@ class Manifest(Typed):
     )
     results: list[Result] = Field([], description="as `--json` prints them")
     comparisons: list[Comparison] = Field([], description="as `--json` prints them")
+    agreements: list[JudgeAgreement] = Field([], description="as `--json` prints them")
     datasets: list[DatasetRecord] = Field(
         [], description="the [data sets](#the-data-set-of-t2i-generate) of `t2i generate`; empty for `t2i eval`"
     )

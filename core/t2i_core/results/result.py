@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
 from .typed import Count, Interval, Number, Typed
+
+
+def make_title(metric: str, by: str | None) -> str:
+    """Return a metric's name for readers, with the judges if the run measures it with several."""
+    return metric if by is None else f"{metric} by {by}"
 
 
 class Score(Typed):
@@ -53,6 +58,12 @@ class Result(Typed):
         description="`name` and `why` of the judge of the first need; null if the metric needs no judge"
     )
     judges: list[JudgeOfNeed] = Field(description="the same for every need, with `need`")
+    by: str | None = Field(
+        None,
+        description="present if the run measures the metric with several judges: those of this result, which tell "
+        "it from the others",
+        exclude_if=lambda by: by is None,
+    )
     prompts: str = Field(description="the prompt sources or files")
     score: Number | None = Field(description="the headline score; null if no sample has a value")
     ci: Interval | None = Field(description="its 95 % confidence interval `[lo, hi]`")
@@ -81,11 +92,21 @@ class Result(Typed):
     scores: dict[str, Score] = Field(description="every score by name, the headline first")
     facets: dict[str, dict[str, dict[str, Score]]] = Field(description="scores by measure, facet and level")
 
+    @property
+    def title(self) -> str:
+        """The metric, with the judges if the run measures it with several."""
+        return make_title(self.metric, self.by)
+
 
 class Comparison(Typed):
     """The difference of two models' headline scores, on the prompts and seeds that both have."""
 
     metric: str = Field(description="the metric's name, as the user wrote it")
+    by: str | None = Field(
+        None,
+        description="present if the run measures the metric with several judges: those of this comparison",
+        exclude_if=lambda by: by is None,
+    )
     a: str = Field(description="label of the first model")
     b: str = Field(description="label of the second model")
     diff: Number | None = Field(description="score of a minus score of b")
@@ -99,3 +120,28 @@ class Comparison(Typed):
         description="number of shared samples; of prompts, if a prompt's images are measured together"
     )
     interval: str = Field(description="method and question of the interval")
+
+    @property
+    def title(self) -> str:
+        """The metric, with the judges if the run measures it with several."""
+        return make_title(self.metric, self.by)
+
+
+class JudgeAgreement(Typed):
+    """The agreement of two judges of one metric on what both saw: on its headline measure, over all models."""
+
+    metric: str = Field(description="the metric's name, as the user wrote it")
+    a: str = Field(description="the first judges")
+    b: str = Field(description="the second judges")
+    measure: str = Field(description="the measure whose values are compared")
+    n: Count = Field(
+        description="number of samples (of pairs, for a metric of pairs; of prompts of a model, if a prompt's "
+        "images are measured together, and for rho) with a value by both"
+    )
+    equal: Number | None = Field(description="share of them with equal values; null if there are none")
+    coefficient: Literal["kappa", "rho"] = Field(
+        description="`kappa` (Cohen's) if all values are 0 or 1, else `rho` (Spearman's, of the means of each "
+        "model and prompt)"
+    )
+    value: Number | None = Field(description="the coefficient; null if it does not exist, as for constant values")
+    ci: Interval = Field(description="its 95 % confidence interval `[lo, hi]`; kappa's over prompts")

@@ -21,7 +21,7 @@ from ..storage.manifest_file import LOCK, MANIFEST, read_manifest
 from ..storage.run_files import EVIDENCE
 from .evidence import EvidenceRow
 from .manifest import Manifest, parse_manifest
-from .result import Comparison, Result
+from .result import Comparison, JudgeAgreement, Result
 from .tables import check_table
 
 if TYPE_CHECKING:
@@ -98,12 +98,18 @@ class Run:
         """The paired difference of each two models under each metric."""
         return self.manifest.comparisons
 
+    @property
+    def agreements(self) -> list[JudgeAgreement]:
+        """The agreement of each two judges of one metric, if the run measures one with several."""
+        return self.manifest.agreements
+
     def to_json(self) -> dict[str, Any]:
         """Return the output of `t2i eval --json` as plain data."""
         return {
             "run": str(self.folder),
             "results": [result.model_dump(by_alias=True) for result in self.results],
             "comparisons": [comparison.model_dump() for comparison in self.comparisons],
+            "agreements": [agreement.model_dump() for agreement in self.agreements],
         }
 
     @property

@@ -10,20 +10,27 @@ from rich.text import Text
 
 from ..api.terminal import make_table, shown
 from .number_format import format_interval, format_number, format_p_value
-from .result import Comparison, Result, Score
+from .result import Comparison, JudgeAgreement, Result, Score
 
 MOST_LEVELS = 8
 """A facet with more levels is shown by its lowest and highest."""
 
 
-def print_results(console: Console, results: Sequence[Result], comparisons: Sequence[Comparison]) -> None:
-    """Print scores with intervals, named scores, facets, and comparisons of models."""
+def print_results(
+    console: Console,
+    results: Sequence[Result],
+    comparisons: Sequence[Comparison],
+    agreements: Sequence[JudgeAgreement] = (),
+) -> None:
+    """Print scores with intervals, named scores, facets, comparisons of models, and the agreement of judges."""
     if results:
         console.print(_make_score_table(results))
         for part in _make_detail_tables(results):
             console.print(part)
     if comparisons:
         console.print(_make_comparison_table(comparisons))
+    if agreements:
+        console.print(_make_agreement_table(agreements))
     notes = dict.fromkeys(note for each in results for note in each.notes)
     for line in _describe_methods(results):
         console.print(shown(line, "dim"))
@@ -45,7 +52,7 @@ def _make_score_table(results: Sequence[Result]) -> Table:
         bound = [format_number(each.upper_bound.value) if each.upper_bound else "-"] if bounded else []
         table.add_row(
             *_make_cells(
-                each.metric,
+                each.title,
                 each.label,
                 format_number(each.score),
                 format_interval(each.ci),
@@ -76,7 +83,7 @@ def _make_detail_tables(results: Sequence[Result]) -> Iterator[RenderableType]:
     named = make_table("metric", "model", "name", "score", "95 % interval", title="by name")
     facets = make_table("metric", "model", "by", "level", "score", "95 % interval", title="by facet")
     for each in results:
-        who = each.metric, each.label
+        who = each.title, each.label
         if len(each.scores) > 1:
             for name, score in each.scores.items():
                 named.add_row(*_make_cells(*who, name, *_format_score(score)))
@@ -112,7 +119,7 @@ def _make_comparison_table(comparisons: Sequence[Comparison]) -> Table:
     for each in comparisons:
         table.add_row(
             *_make_cells(
-                each.metric,
+                each.title,
                 each.a,
                 each.b,
                 format_number(each.diff),
@@ -124,11 +131,29 @@ def _make_comparison_table(comparisons: Sequence[Comparison]) -> Table:
     return table
 
 
+def _make_agreement_table(agreements: Sequence[JudgeAgreement]) -> Table:
+    columns = ("metric", "a", "b", "equal", "coefficient", "95 % interval", "n")
+    table = make_table(*columns, title="agreement of judges")
+    for each in agreements:
+        table.add_row(
+            *_make_cells(
+                each.metric,
+                each.a,
+                each.b,
+                format_number(each.equal),
+                f"{each.coefficient} {format_number(each.value)}",
+                format_interval(each.ci),
+                each.n,
+            )
+        )
+    return table
+
+
 def _describe_methods(results: Sequence[Result]) -> Iterator[str]:
     """Yield a line about the question and method of each kind of interval."""
     methods: dict[str, dict[str, None]] = {}
     for each in results:
         if each.interval:
-            methods.setdefault(each.interval, {})[each.metric] = None
+            methods.setdefault(each.interval, {})[each.title] = None
     for method, metrics in methods.items():
         yield f"interval of {', '.join(metrics)}: {method}"

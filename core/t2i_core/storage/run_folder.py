@@ -176,16 +176,22 @@ class RunFolder:
             yield write_row
         self._written.append(name)
 
-    def write_tables(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
-        """Write the tables of several metrics as one CSV file with a first column `metric`."""
+    def write_tables(self, name: str, tables: Mapping[tuple[str, str | None], pd.DataFrame]) -> None:
+        """Write tables of several metrics as one CSV file with a first column `metric`.
+
+        Args:
+            name: The file's name.
+            tables: The tables, each by a metric's name and its judges; if any are given, there is a column `by`.
+        """
         columns = list(dict.fromkeys(c for table in tables.values() for c in table.columns))
         first = [c for c in ("model", "model_a", "model_b", "prompt", "cluster", "seed") if c in columns]
         last = [c for c in ("measure", "value") if c in columns]
-        order = ["metric", *first, *(c for c in columns if c not in (*first, *last)), *last]
+        judged = ["by"] if any(by is not None for _, by in tables) else []
+        order = ["metric", *judged, *first, *(c for c in columns if c not in (*first, *last)), *last]
         with self.open_text(name) as file:
             escape_table(pd.DataFrame(columns=order)).to_csv(file, index=False, lineterminator=_LINE_END)
-            for metric, table in tables.items():
-                named = escape_table(table.assign(metric=metric).reindex(columns=order))
+            for (metric, by), table in tables.items():
+                named = escape_table(table.assign(metric=metric, by=by).reindex(columns=order))
                 named.to_csv(file, index=False, header=False, chunksize=20_000, lineterminator=_LINE_END)
         self._written.append(name)
 

@@ -23,7 +23,9 @@ def battles_of_run(folder: Path) -> Battles:
     own = table[table["metric"].str.rpartition("/")[2] == "elo"].dropna(axis="columns", how="all")
     if own.empty:
         raise BadFolder(f"{folder}: has no battles; name a run of the metric elo")
-    judge_of_run = own["metric"].map({r.metric: r.judge.name if r.judge else "" for r in run.results})
+    judges = {(r.metric, r.by or ""): r.judge.name if r.judge else "" for r in run.results}
+    by = own["by"].fillna("") if "by" in own else pd.Series("", index=own.index)
+    judge_of_run = pd.Series(list(zip(own["metric"], by, strict=True)), index=own.index).map(judges)
     # battles that came from files name their judge themselves
     judge_of_row = own.get("judge", pd.Series("", index=own.index)).astype(object).fillna("")
     return battles_of(own.assign(judge=judge_of_row.where(judge_of_row != "", judge_of_run)))

@@ -20,7 +20,7 @@ from t2i_core.results.run import Run
 from .gallery import Gallery, GalleryColumn, ShownImage, gallery
 from .names import model_names, run_names
 from .page import write_page
-from .stored_comparison import ComparedModel, MetricComparison, compare_metric
+from .stored_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
 from .thumbnails import CHUNK, Thumbnails
 
 MOST_ROWS = 1000
@@ -104,15 +104,16 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
     theirs = _metrics(second)
     found, left_out = [], []
     for name in (name for name in metrics.made if name in theirs):
-        try:
-            pair = compare_metric(*sides, metrics.made[name])
-        except T2IError as error:  # a broken metric does not prevent the others
-            left_out.append((name, str(error)))
-            continue
-        if pair.found is None:
-            left_out.append((name, pair.why))
-        else:
-            found.append(pair)
+        for judges in match_judges(*sides, name):
+            try:
+                pair = compare_metric(*sides, metrics.made[name], judges)
+            except T2IError as error:  # a broken metric does not prevent the others
+                left_out.append((name, str(error)))
+                continue
+            if pair.found is None:
+                left_out.append((pair.metric, pair.why))
+            else:
+                found.append(pair)
     left_out += [(name, why) for name, why in metrics.absent.items() if name in theirs]
     left_out += [(name, "only one of the runs has it") for name in sorted(theirs ^ _metrics(first))]
     return ModelComparison(*sides, found, left_out)

@@ -79,29 +79,33 @@ class RunReport:
     lost: list[tuple[Any, ...]] = field(default_factory=list)
     n_lost: int = 0
 
+    def _list_measures(self, title: str) -> Sequence[Measure]:
+        metric = next((result.metric for result in self.run.results if result.title == title), title)
+        return self.measures.get(metric, ())
+
     @property
     def manifest(self) -> str:
         """The content of run.json without the results, as JSON."""
-        recorded = self.run.manifest.model_dump(by_alias=True, exclude={"results", "comparisons"})
+        recorded = self.run.manifest.model_dump(by_alias=True, exclude={"results", "comparisons", "agreements"})
         return json.dumps(recorded, indent=1, ensure_ascii=False)
 
     def better(self, metric: str) -> str:
         """Return whether higher or lower is better for a metric, in words; empty if unknown."""
-        own = self.measures.get(metric)
+        own = self._list_measures(metric)
         if not own or own[0].higher_is_better is None:
             return ""
         return "higher is better" if own[0].higher_is_better else "lower is better"
 
     def by_metric(self) -> dict[str, list[Result]]:
-        """Return the results of each metric."""
+        """Return the results of each metric, and of each judge if several judge it, by their title."""
         found: dict[str, list[Result]] = {}
         for result in self.run.results:
-            found.setdefault(result.metric, []).append(result)
+            found.setdefault(result.title, []).append(result)
         return found
 
     def axis_range(self, metric: str, name: str, scores: Iterable[Score]) -> tuple[float, float]:
         """Return the range of the axis for scores: the measure's bounds, or the extremes of the intervals."""
-        bounds = next(((m.low, m.high) for m in self.measures.get(metric, ()) if m.name == name), (None, None))
+        bounds = next(((m.low, m.high) for m in self._list_measures(metric) if m.name == name), (None, None))
         values = [v for score in scores for v in (score.value, *score.ci) if v is not None]
         low = float(bounds[0]) if isinstance(bounds[0], int | float) else min(values, default=0.0)
         high = float(bounds[1]) if isinstance(bounds[1], int | float) else max(values, default=1.0)
@@ -118,7 +122,7 @@ class RunReport:
         for result in self.run.results:
             for measure, by_facet in result.facets.items():
                 for facet, levels in by_facet.items():
-                    rows = found.setdefault((result.metric, measure, facet), [])
+                    rows = found.setdefault((result.title, measure, facet), [])
                     rows += [(result.label, level, score) for level, score in levels.items()]
         return [(*key, rows) for key, rows in found.items()]
 
@@ -131,7 +135,7 @@ class RunReport:
         found: dict[str, dict[str, None]] = {}
         for result in self.run.results:
             if result.interval:
-                found.setdefault(result.interval, {})[result.metric] = None
+                found.setdefault(result.interval, {})[result.title] = None
         return {method: list(metrics) for method, metrics in found.items()}
 
 

@@ -14,7 +14,7 @@ from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.manifest import PartRecord
-from t2i_core.results.result import Result
+from t2i_core.results.result import Result, make_title
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import (
     compare_headlines,
@@ -33,11 +33,13 @@ class ComparedModel:
         run: The run.
         label: Label of the model in the run.
         name: Name of the model in the comparison.
+        by: The judges, if the run measures the metric with several.
     """
 
     run: Run
     label: str
     name: str
+    by: str | None = None
 
     @property
     def unshared_seeds(self) -> str | None:
@@ -75,11 +77,32 @@ class _StoredScoring:
     shares_seeds: bool
 
 
-def compare_metric(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> MetricComparison:
+Judges = tuple[str | None, str | None]
+"""The judges by which each of two models is measured (`Result.by`)."""
+
+
+def match_judges(a: ComparedModel, b: ComparedModel, metric: str) -> list[Judges]:
+    """Return the judges under whose results two models are compared: the same ones, where a run has several.
+
+    If no judges are the same, the first of each run are returned, whose comparison says that they differ.
+    """
+    theirs = [
+        {r.by: [(judge.need, judge.name) for judge in r.judges] for r in side.run.results if r.metric == metric}
+        for side in (a, b)
+    ]
+    same = [(by, other) for by, own in theirs[0].items() for other, its in theirs[1].items() if own == its]
+    return same or [(next(iter(theirs[0])), next(iter(theirs[1])))]
+
+
+def compare_metric(
+    a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo], judges: Judges = (None, None)
+) -> MetricComparison:
     """Compare two models under a metric that both runs have, by the rules of an evaluation.
 
     A prompt is shared if its id and its text are the same in both runs, whose folders do not store scenes.
     """
+    a, b = (replace(side, by=by) for side, by in zip((a, b), judges, strict=True))
+    title = make_title(metric.spec, judges[0] or judges[1])
     with guard_plugin(metric, "to be made"):
         instance = metric.info.create(metric.setup())
     with guard_plugin(metric, "to say the bounds of its measures"):
@@ -87,7 +110,7 @@ def compare_metric(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent
     nothing = pd.DataFrame(columns=["prompt", "model", "value"])
     why = _reason_not_comparable(a, b, metric, instance)
     if why is not None:
-        return MetricComparison(metric.spec, measures[0], None, why, nothing)
+        return MetricComparison(title, measures[0], None, why, nothing)
     request = a.run.manifest.request
     notes = [
         describe_unshared_seeds(side.name, side.unshared_seeds)
@@ -104,14 +127,14 @@ def compare_metric(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent
             and not isclose(again := compute_headline(scoring, own), result.score, rel_tol=1e-6, abs_tol=1e-9)
         ):
             why = f"the rows of {side.name} give the score {again:.6g}, but its run records {result.score:.6g}"
-            return MetricComparison(metric.spec, measures[0], None, f"{why}; was the metric changed?", nothing)
+            return MetricComparison(title, measures[0], None, f"{why}; was the metric changed?", nothing)
     same = _same_prompts(a, b, table)
     found = compare_headlines(scoring, a.name, b.name, table, same, request.interval)
     if found is None:
         why = "they share no prompts with the same seeds"
-        return MetricComparison(metric.spec, measures[0], None, why, nothing)
+        return MetricComparison(title, measures[0], None, why, nothing)
     found = replace(found, notes=(*found.notes, *notes))
-    return MetricComparison(metric.spec, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
+    return MetricComparison(title, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
 
 
 def _reason_not_comparable(
@@ -149,7 +172,8 @@ def _reason_not_comparable(
 
 def _scored_result(side: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> Result | None:
     """Return the model's result under the metric, if it has a score."""
-    theirs = (r for r in side.run.results if r.metric == metric.spec and r.label == side.label)
+    wanted = (metric.spec, side.by, side.label)
+    theirs = (r for r in side.run.results if (r.metric, r.by, r.label) == wanted)
     return next((result for result in theirs if result.score is not None), None)
 
 
@@ -187,7 +211,13 @@ def _rows(side: ComparedModel, metric: str) -> pd.DataFrame:
     if "model" not in table:
         return table.iloc[:0]
     own = table[(table["metric"] == metric) & (table["model"] == side.label)]
-    return own.assign(model=side.name).drop(columns="metric").dropna(axis="columns", how="all")
+    if side.by is not None:
+        own = own[own["by"] == side.by]
+    return (
+        own.assign(model=side.name)
+        .drop(columns=["metric", "by"], errors="ignore")
+        .dropna(axis="columns", how="all")
+    )
 
 
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:

@@ -35,7 +35,10 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
     for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True):
         for result in run.results:
             head = {"run": name, "metric": result.metric, "model": models[result.label]}
-            source = {"prompts": result.prompts, "judge": result.judge.name if result.judge else None}
+            source = {
+                "prompts": result.prompts,
+                "judge": result.by or (result.judge.name if result.judge else None),
+            }
             counts = {key: getattr(result, key) for key in COUNTS}
             for rank, (label, score) in enumerate(result.scores.items()):
                 method = {} if rank else {"interval": result.interval}
@@ -75,20 +78,21 @@ def _rename_models(table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
 def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a table with one row per paired comparison.
 
-    Its columns are run, metric, a, b, diff, low, high, p_adjusted (by Holm's method), p_unadjusted, n and
-    interval.
+    Its columns are run, metric, by (the judges, if a run measures a metric with several), a, b, diff, low, high,
+    p_adjusted (by Holm's method), p_unadjusted, n and interval.
     """
     rows = [
         {
-            "run": name, "metric": c.metric, "a": models[c.a], "b": models[c.b], "diff": c.diff,
+            "run": name, "metric": c.metric, "by": c.by, "a": models[c.a], "b": models[c.b], "diff": c.diff,
             "low": c.ci[0], "high": c.ci[1], "p_adjusted": c.p_adjusted, "p_unadjusted": c.p_unadjusted,
             "n": c.n, "interval": c.interval,
         }
         for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
         for c in run.comparisons
     ]  # fmt: skip
-    columns = ["run", "metric", "a", "b", "diff", "low", "high", "p_adjusted", "p_unadjusted", "n", "interval"]
-    return pd.DataFrame(rows, columns=columns)
+    judged = ["by"] if any(row["by"] is not None for row in rows) else []
+    numbers = ["diff", "low", "high", "p_adjusted", "p_unadjusted", "n", "interval"]
+    return pd.DataFrame(rows, columns=["run", "metric", *judged, "a", "b", *numbers])
 
 
 def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:

@@ -1,0 +1,182 @@
+"""Several judges of one metric in a run: each gives its own results, and the run says how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from t2i_core import ModelRequest, Run, evaluate, load_run
+from t2i_core.api import JudgeInfo, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row
+from t2i_core.api.capabilities.features import Features
+from t2i_core.api.capabilities.reward import Reward
+from t2i_core.api.errors import NoJudge
+from t2i_core.engine.dry_run import forecast_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import Request
+from t2i_core.testing import TEST_MODEL, TEST_PROMPTS, StaticResolver
+
+Measured = dict[tuple[str, str], float]
+
+
+def describe_judge(name: str, share: float, *capabilities: str) -> JudgeInfo:
+    """Describe a judge whose answers are a share of the brightness, so that judges differ by a factor."""
+
+    class Judge:
+        def observe(self, capability: str, queries: Iterable[Query]) -> Iterator[tuple[Query, Any]]:
+            for query in queries:
+                value = share * float(query.images[0].pixels.mean())
+                yield query, Reward(value) if capability == "reward" else Features(np.array([value], np.float32))
+
+    offered = {each: frozenset[str]() for each in capabilities or ("reward",)}
+    return JudgeInfo(name=name, summary="J.", create=lambda setup: Judge(), capabilities=offered)
+
+
+class Brightness(Metric):
+    needs = (Need("reward", "reward"),)
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("brightness", unit.one().one("reward").value)
+
+
+class Bright(Brightness):
+    """1 if the answer is above 60: the half of the brightness rarely is."""
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("brightness", float(unit.one().one("reward").value > 60))
+
+
+class Both(Metric):
+    needs = (Need("reward", "reward"), Need("features", "features"))
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("brightness", unit.one().one("reward").value - float(unit.one().one("features").values[0]))
+
+
+class Brighter(PairMetric):
+    needs = (Need("reward", "reward", queries=lambda pair: [each.query_with_text() for each in pair]),)
+
+    def measure(self, unit: Any) -> Any:
+        first, second = unit.one().all("reward")
+        yield Row("brightness", float(first.value > second.value))
+
+
+def describe_metric(cls: type[Metric]) -> MetricInfo:
+    return MetricInfo(name="metric", summary="M.", create=cls, measures=(Measure("brightness", "x"),))
+
+
+WHOLE, HALF = describe_judge("whole", 1.0), describe_judge("half", 0.5)
+EVERYTHING = describe_judge("everything", 0.25, "reward", "features")
+FEATURES = describe_judge("features", 2.0, "features")
+RESOLVER = StaticResolver(WHOLE, HALF, EVERYTHING, FEATURES, TEST_PROMPTS)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+def run_with(cls: type[Metric], *judges: str, labels: str = "ab") -> Run:
+    models = [ModelRequest(TEST_MODEL, label) for label in labels]
+    return evaluate(
+        describe_metric(cls),
+        models,
+        prompts=TEST_PROMPTS.name,
+        seeds=5,
+        judge=judges,
+        out="-".join(judges) or "run",
+        resolver=RESOLVER,
+    )
+
+
+def test_each_judge_gives_the_results_that_it_gives_alone() -> None:
+    both = run_with(Brightness, "whole", "half")
+    assert [(r.by, r.label, r.judge and r.judge.name) for r in both.results] == [
+        ("whole", "a", "whole"),
+        ("whole", "b", "whole"),
+        ("half", "a", "half"),
+        ("half", "b", "half"),
+    ]
+    assert {r.title for r in both.results} == {"metric by whole", "metric by half"}
+    for judge in ("whole", "half"):
+        alone = run_with(Brightness, judge)
+        own = [r.model_copy(update={"by": None}) for r in both.results if r.by == judge]
+        assert own == alone.results
+        assert all(r.by is None for r in alone.results)
+        assert "by" not in alone.to_json()["results"][0]
+        assert alone.agreements == []
+    again = load_run(both.folder)
+    assert again.results == both.results
+    assert again.agreements == both.agreements
+
+
+def test_comparisons_and_holm_stay_within_one_judge() -> None:
+    run = run_with(Brightness, "whole", "half", labels="abc")
+    alone = run_with(Brightness, "half", labels="abc")
+    assert [(c.by, c.a + c.b) for c in run.comparisons[:3]] == [("whole", pair) for pair in ("ab", "ac", "bc")]
+    assert [c.model_copy(update={"by": None}) for c in run.comparisons if c.by == "half"] == alone.comparisons
+
+
+def test_the_tables_tell_the_judges_apart() -> None:
+    table = run_with(Brightness, "whole", "half").measurements()
+    values = table.set_index(["by", "model", "prompt", "seed"])["value"]
+    assert len(values) == 2 * 2 * 2 * 5
+    np.testing.assert_allclose(values["whole"], 2 * values["half"])
+    assert "by" not in run_with(Brightness, "whole").measurements()
+
+
+def test_judges_of_numbers_are_compared_by_rank_and_of_decisions_by_kappa() -> None:
+    (ranks,) = run_with(Brightness, "whole", "half").agreements
+    assert (ranks.metric, ranks.a, ranks.b, ranks.measure) == ("metric", "whole", "half", "brightness")
+    assert (ranks.coefficient, ranks.value, ranks.n, ranks.equal) == ("rho", 1.0, 20, 0.0)
+    run = run_with(Bright, "whole", "everything")
+    (decisions,) = run.agreements
+    table = run.measurements().pivot(index=["model", "prompt", "seed"], columns="by", values="value")
+    assert decisions.coefficient == "kappa"
+    assert decisions.equal == (table["whole"] == table["everything"]).mean()
+    assert [(a.a, a.b) for a in run_with(Brightness, "whole", "half", "everything").agreements] == [
+        ("whole", "half"),
+        ("whole", "everything"),
+        ("half", "everything"),
+    ]
+
+
+def test_judges_of_different_needs_judge_together() -> None:
+    run = run_with(Both, "whole", "features")
+    assert {(r.by, tuple(j.name for j in r.judges)) for r in run.results} == {(None, ("whole", "features"))}
+    run = run_with(Both, "whole", "everything")
+    assert [(r.by, [j.name for j in r.judges]) for r in run.results[::2]] == [
+        ("whole + everything", ["whole", "everything"]),
+        ("everything", ["everything", "everything"]),
+    ]
+
+
+def test_a_judge_named_with_the_capability_has_priority() -> None:
+    run = run_with(Both, "reward=whole", "everything")
+    assert {(r.by, tuple(j.name for j in r.judges)) for r in run.results} == {(None, ("whole", "everything"))}
+    run = run_with(Brightness, "reward=whole", "reward=half")
+    assert {r.by for r in run.results} == {"whole", "half"}
+    assert len(run_with(Brightness, "whole", "reward=whole").results) == 2
+
+
+def test_metrics_of_pairs_have_several_judges_too() -> None:
+    run = run_with(Brighter, "whole", "half")
+    assert [(r.by, r.label) for r in run.results] == [(by, label) for by in ("whole", "half") for label in "ab"]
+    (agreement,) = run.agreements
+    assert (agreement.equal, agreement.n) == (1.0, 10)
+
+
+def test_the_plan_names_each_judge_and_asks_each_once() -> None:
+    request = Request(
+        metrics=describe_metric(Brightness), models=TEST_MODEL, prompts=TEST_PROMPTS.name, judges=("whole", "half")
+    )
+    plan = forecast_plan(make_plan(request, RESOLVER))
+    assert [job["judges"][0]["name"] for job in plan["jobs"]] == ["whole", "half"]
+    assert (plan["images"]["to_make"], plan["observations"]["to_make"]) == (2, 4)
+    with pytest.raises(NoJudge, match="features"):
+        make_plan(
+            Request(metrics=describe_metric(Brightness), models=TEST_MODEL, judges=("whole", "features")), RESOLVER
+        )
