@@ -18,7 +18,7 @@ def test_json_is_alone_on_standard_output(toy, t2i_process):
     done = t2i_process(*EVAL, "--json", "--out", "run")
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
-    assert set(data) == {"run", "results", "comparisons"}
+    assert set(data) == {"run", "results", "comparisons", "agreements"}
     (result,) = data["results"]
     assert (result["metric"], result["as"], result["n_ok"]) == ("brightness", "grey", 16)
     assert result["judge"]["name"] == "meter"
