@@ -71,3 +71,24 @@ def test_two_runs_are_compared_judge_by_judge(run: Run, tmp_path: Path, monkeypa
     assert scores[0] is not None
     assert scores[1] is not None
     assert found["diff"] == pytest.approx(scores[0] - scores[1])
+
+
+def test_questions_in_place_of_segments_give_the_same_score_of_scenes(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(run.folder.parent / "cache"))
+    asked = evaluate(
+        "tiam",
+        "simulator",
+        prompts="tiam-5-2",
+        limit=10,
+        seeds=2,
+        judge=["segment=oracle", "answer=oracle"],
+        options={"simulator": {"drop": 0.3}},
+        out=tmp_path / "asked",
+    )
+    by_segments, by_answers = asked.results
+    assert [by_segments.by, by_answers.by] == ["oracle (segment)", "oracle (answer)"]
+    assert by_segments.scores == by_answers.scores
+    assert 0 < (by_segments.score or 0) < 1
+    assert [agreement.equal for agreement in asked.agreements] == [1.0]
