@@ -30,6 +30,7 @@ from ..api.redaction import redact
 from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
+from .common_prompts import describe_differences, pick_same, select_common
 from .component import Component, settle_component
 from .job import Job, SampleSet, Served
 from .judge_choice import choose_judge
@@ -151,7 +152,11 @@ class _Planner:
             or {"t2i generate": ()},
             lambda name: self.resolver.component("judge", name, self.request.options),
         )
-        jobs = [job for each in settled for job in self.jobs_of(each, models)]
+        asked = [self.jobs_of(each, models) for each in settled]
+        if self.request.common_prompts and asked:
+            asked = self.share_prompts(asked)
+        self.notes += describe_differences([job for own in asked for job in own])
+        jobs = [job for own in asked for job in self.bounded(own)]
         images = [] if metrics else [self.sample_set(model) for model in models]
         self.refuse_unused()
         if self.request.shard:
@@ -293,14 +298,33 @@ class _Planner:
             if len(models) < 2:
                 raise BadOption(f"metric {metric.spec!r} compares models; name at least two with --model")
             return [self.job(metric, instance, defaults, tuple(models))]
-        return self.bounded([self.job(*settled[m.component.info.domain.name], (m,)) for m in models])
+        return [self.job(*settled[m.component.info.domain.name], (m,)) for m in models]
+
+    def share_prompts(self, jobs: Sequence[Sequence[Job]]) -> list[list[Job]]:
+        """Return the jobs of each metric on the prompts that all have in common, as many as the limit allows."""
+        every = [job for own in jobs for job in own]
+        first = every[0].prompts
+        sources = next(self.lists[key] for key, chosen in self.limited.items() if chosen is first)
+        common = select_common(every, sources)
+        prompts = limit_prompts(common, self.request.limit)
+        counts = ", ".join(map(str, dict.fromkeys(len(job.prompts) for job in every)))
+        self.notes.append(f"{sum(map(len, common))} prompts in common, of {counts}: --common-prompts")
+        self.note_limit(len(prompts), sum(map(len, common)), every[0].prompts_name)
+        picked = {id(job.prompts): pick_same(job.prompts, prompts) for job in every}
+        return [[self.replace_prompts(job, picked[id(job.prompts)]) for job in own] for own in jobs]
+
+    def replace_prompts(self, job: Job, prompts: tuple[Prompt, ...]) -> Job:
+        """Return a job on a part of its prompts."""
+        with guard_plugin(job.metric, "to check its prompts"):
+            job.instance.check(prompts)
+        return replace(job, grids=tuple(self.grid(model, prompts, job.seeds) for model in job.models))
 
     def bounded(self, jobs: Sequence[Job]) -> list[Job]:
         """Add the jobs that measure the upper bound of one metric's jobs: one for all that are judged alike."""
         found: list[Job] = []
         bounds: list[Job] = []
         for job in jobs:
-            if job.instance.upper_bound is not None:
+            if job.instance.upper_bound is not None and not job.pairs:
                 bound = next((b for b in bounds if _is_judged_alike(b, job)), None)
                 if bound is None:
                     bound = self.bound(job, len(bounds), {model.label for each in jobs for model in each.models})
@@ -448,11 +472,17 @@ class _Planner:
                 self.lists[key] = sources
         total = sum(map(len, self.lists[key]))
         if key not in self.limited:
-            self.limited[key] = limit_prompts(self.lists[key], self.request.limit)
+            # the limit is one of the prompts in common, if only these are measured
+            limit = None if self.request.common_prompts and self.request.metrics else self.request.limit
+            self.limited[key] = limit_prompts(self.lists[key], limit)
         chosen = self.limited[key]
-        if len(chosen) < total:
-            self.notes.append(f"{len(chosen)} of {total} prompts of {' + '.join(names)}, a seeded sample")
+        self.note_limit(len(chosen), total, " + ".join(names))
         return " + ".join(names), chosen
+
+    def note_limit(self, count: int, total: int, name: str) -> None:
+        """Note how many prompts are measured, if the limit leaves out some."""
+        if count < total:
+            self.notes.append(f"{count} of {total} prompts of {name}, a seeded sample")
 
     def read(self, name: str, labels: Labels | None) -> Sequence[Prompt]:
         """Read one prompt source or file."""
