@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..api.errors import NotHere, T2IError
+from ..api.errors import BadModel, NotHere, T2IError
 from ..api.plugin_guard import guard_plugin
 from ..storage.store import Store
 from .component import Component
@@ -62,6 +62,14 @@ def settle_on_machine(component: Component[Any], device: str | None, offline: bo
         return component
     with guard_plugin(component, "to settle its options for this machine"):
         return replace(component, options=resolve(component.setup(device, offline=offline)))
+
+
+def has_fingerprint(component: Component[Any]) -> bool:
+    """Return whether the weights that results depend on are on this machine, or known by their revision."""
+    try:
+        return bool(component.fingerprint)
+    except BadModel:
+        return False
 
 
 def fetch_weights(component: Component[Any], device: str | None = None) -> list[str] | None:

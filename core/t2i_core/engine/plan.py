@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..api.adapter import expand
 from ..api.digest import digest_data
-from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, join_clauses
+from ..api.errors import (
+    BadOption,
+    BadPrompts,
+    BrokenPlugin,
+    NoJudge,
+    NotHere,
+    UnknownName,
+    did_you_mean,
+    join_clauses,
+)
 from ..api.judge import Query
 from ..api.metric import Metric, PairMetric, StackedMetric, TableMetric
 from ..api.metric_input import Need
@@ -21,6 +31,7 @@ from ..api.plugin_info import (
     Domain,
     ExistingImagesInfo,
     GeneratorInfo,
+    JudgeInfo,
     MetricInfo,
     SelfJudgingInfo,
     SinkInfo,
@@ -32,9 +43,9 @@ from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
 from .common_prompts import describe_differences, pick_same, select_common
 from .component import Component, settle_component
-from .job import Job, SampleSet, Served
+from .job import Job, SampleSet, Served, declared_labels
 from .judge_choice import choose_judge
-from .lifecycle import settle_on_machine
+from .lifecycle import has_fingerprint, settle_on_machine
 from .pixels_judge import choose_pixels
 from .preflight import refuse_high_floor, refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
@@ -56,6 +67,7 @@ class Plan:
         digest: The run's identity.
         installed: Every installed component.
         notes: Notes for the user (duplicates merged, prompts limited).
+        is_settled: False in a dry run if the identity depends on files that are not on this machine.
     """
 
     request: Request
@@ -66,6 +78,7 @@ class Plan:
     digest: str
     installed: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
+    is_settled: bool = True
 
     @property
     def sample_sets(self) -> tuple[SampleSet, ...]:
@@ -94,7 +107,8 @@ def make_plan(
     Args:
         request: The request.
         resolver: Finds components by name. If None, among the installed plugins.
-        dry: True if the plan is only shown: images that prompts bring need not exist yet.
+        dry: True if the plan is only shown: weights that the run would download, and images that prompt sources
+            make, need not be here yet, and nothing is downloaded except lists of prompts.
         with_sinks: False to look up the sinks only: they are not checked, and the plan has none.
 
     Raises:
@@ -122,6 +136,10 @@ class _Planner:
     ) -> None:
         self.request = request
         self.dry = dry
+        self.offline = request.offline or dry
+        self.is_settled = True
+        self.missing: set[str] = set()  # components that the run downloads first
+        self.without_classes: list[str] = []  # judges whose classes are not known yet
         self.with_sinks = with_sinks
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
@@ -173,6 +191,7 @@ class _Planner:
             digest,
             tuple(self._resolver.manifest()) if self._resolver else (),
             tuple(dict.fromkeys(self.notes)),
+            self.is_settled,
         )
 
     def models(self) -> list[Model]:
@@ -217,7 +236,7 @@ class _Planner:
         sinks = [self.look_up("sink", asked) for asked in dict.fromkeys(self.request.sinks)]
         found = []
         for sink in sinks if self.with_sinks else ():
-            sink = settle_on_machine(sink, self.request.device, self.request.offline)
+            sink = self.settled_on_machine(sink)
             self.check_component(sink)
             found.append(sink)
         return tuple(found)
@@ -246,14 +265,39 @@ class _Planner:
         """Settle the options that depend on this machine, its device and downloads, and the digest of its code."""
         if found.mirror_note:
             self.notes.append(found.mirror_note)
-        return self.codes.settle(settle_on_machine(found, self.request.device, self.request.offline))
+        settled = self.codes.settle(self.settled_on_machine(found))
+        # in a dry run, weights that are missing are noted by the check that follows
+        return replace(settled, absent=True) if self.dry and not has_fingerprint(settled) else settled
+
+    def settled_on_machine(self, found: Component[Any]) -> Component[Any]:
+        """Settle the options that depend on this machine, as far as they are known without a download."""
+        try:
+            return settle_on_machine(found, self.request.device, self.offline)
+        except NotHere as error:
+            self.note_missing(error)
+            self.is_settled = False
+            return replace(found, absent=True)
 
     def check_component(self, found: Component[Any]) -> None:
         """Have a component check its argument and options, before anything is loaded."""
         check = found.info.loading.check
         if check is not None:
-            with guard_plugin(found, "to check its argument and options"):
-                check(found.setup(self.request.device, offline=self.request.offline))
+            try:
+                with guard_plugin(found, "to check its argument and options"):
+                    check(found.setup(self.request.device, offline=self.offline))
+            except NotHere as error:
+                self.note_missing(error)
+        has_classes = found.absent and isinstance(found.info, JudgeInfo) and found.info.labels is not None
+        if has_classes and declared_labels(found) is None:
+            self.without_classes.append(found.spec)
+
+    def note_missing(self, error: NotHere) -> None:
+        """Note that the run downloads files first; raise the error if the run would raise it."""
+        if not self.dry or self.request.offline:
+            raise error
+        if error.spec not in self.missing:
+            self.notes.append(f"{error.spec}: {error.what} is not on this machine; the run downloads it first")
+        self.missing.add(error.spec)
 
     def check_judge(self, model: Component[GeneratorInfo], need: Need, metric: Component[MetricInfo]) -> None:
         """Refuse a model that cannot judge itself, as far as it tells before anything is loaded."""
@@ -264,7 +308,7 @@ class _Planner:
                 f"which {describe_component(model)} does not offer"
             )
         if info.check_judge is not None:
-            setup = model.setup(self.request.device, offline=self.request.offline)
+            setup = model.setup(self.request.device, offline=self.offline)
             with guard_plugin(model, f"to check whether it can be asked for {need.capability}"):
                 info.check_judge(setup, need.capability, need.params)
 
@@ -488,12 +532,23 @@ class _Planner:
         """Read one prompt source or file."""
         if is_prompt_file(name):
             prompts, merged = merge_duplicates(read_prompts(name))
+            if self.dry:
+                check_prompts(prompts, name)  # no source makes the images that a file names
             self.notes += _describe_repetitions(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        prompts = load_prompts(
-            source, labels if source.info.reads_labels else None, self.request.offline, self.dry
-        )
+        if source.info.reads_labels and labels is None and self.without_classes:
+            raise BadPrompts(
+                f"prompts {name!r} follow the classes of judge {self.without_classes[0]!r}, which are not on this "
+                f"machine yet; run `t2i prefetch {self.without_classes[0]}` first"
+            )
+        load = partial(load_prompts, source, labels if source.info.reads_labels else None, dry=self.dry)
+        try:
+            prompts = load(offline=self.offline)
+        except NotHere:
+            if self.offline == self.request.offline:
+                raise
+            prompts = load(offline=False)  # there is no plan without the list
         self.notes += _describe_repetitions(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 

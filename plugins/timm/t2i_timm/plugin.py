@@ -94,7 +94,7 @@ def _timm(setup: Setup[TimmOptions]) -> Judge:
 def _timm_labels(argument: str | None, options: TimmOptions) -> tuple[ObjectClass, ...]:
     from t2i_timm import timm_models
 
-    return timm_models.labels(argument or "", options)
+    return timm_models.labels(argument or "", options, offline=True)  # `_check_timm` has fetched the config
 
 
 def _timm_weights(argument: str | None, options: TimmOptions) -> Iterable[Path | str]:
@@ -113,7 +113,7 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
     own = timm_models.is_here(argument, options)
     if setup.offline or own:
         timm_models.fetch(argument, options, offline=True)
-    timm_models.labels(argument, options)
+    timm_models.labels(argument, options, setup.offline)
     # with a digest the file is known, and timm need not be imported
     if (own or options.checkpoint) and not options.sha256:
         from t2i_torch_support.trial_load import try_load
