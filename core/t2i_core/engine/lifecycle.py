@@ -99,6 +99,8 @@ def fetch_weights(component: Component[Any], device: str | None = None) -> list[
 def find_missing_weights(component: Component[Any], device: str | None = None) -> NotHere | None:
     """Return which weights of a component are not on this machine, without using the network; None if all are.
 
+    Files are looked for and need not be valid.
+
     Raises:
         T2IError: If that cannot be determined, or something else is wrong with the component.
     """
@@ -107,7 +109,7 @@ def find_missing_weights(component: Component[Any], device: str | None = None) -
         check = settled.info.loading.check
         if check is not None:
             with guard_plugin(settled, "to check its argument and options"):
-                check(settled.setup(device, offline=True))
+                check(settled.setup(device, offline=True, dry=True))
     except NotHere as error:
         return error
     return None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api.errors import NotHere
 
 from t2i_timm.options import ClassifierOptions, TimmOptions
 
@@ -157,6 +158,12 @@ def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
     known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
     if known and not setup.offline and not setup.options.checkpoint:
         return  # spares the import of torchvision
+    if known and setup.dry and not setup.options.checkpoint:
+        from t2i_torch_support.url_files import find_files
+
+        if not find_files(f"{_get_argument(setup).partition('.')[0]}-*.pth"):
+            raise NotHere(f"torchvision {setup.argument}", f"torchvision:{setup.argument}")
+        return
     from t2i_timm import torchvision_models
 
     weights = torchvision_models.find(_get_argument(setup))

@@ -72,6 +72,11 @@ def fetch_from_url(url: str, sha256: str | None, offline: bool, spec: str, folde
     return file
 
 
+def find_files(pattern: str, folder: str = "") -> list[Path]:
+    """Return the files in torch's folder of checkpoints, or in a folder within it, whose names fit a pattern."""
+    return sorted((_find_hub_folder() / "checkpoints" / folder).glob(pattern))
+
+
 def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
     """Check that `fetch_from_url` would find a file on this machine or could download it.
 

@@ -111,6 +111,8 @@ def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
         if not setup.offline:
             return  # spares the import of ultralytics
         assets.fetch(_get_argument(setup), setup.options, offline=True)
+        if setup.dry:
+            return
     from t2i_ultralytics import checkpoints
 
     checkpoints.check(_get_argument(setup), setup.options, masks)
