@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 from t2i_cli import machine
 
-HEAVY = ("torch", "diffusers", "transformers", "open_clip", "timm", "torchvision", "pandas", "scipy", "ultralytics")
+HEAVY = (
+    "torch",
+    "diffusers",
+    "transformers",
+    "open_clip",
+    "timm",
+    "torchvision",
+    "pandas",
+    "scipy",
+    "ultralytics",
+)
 
 
 @pytest.mark.long
