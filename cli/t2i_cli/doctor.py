@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
-import shutil
 import sys
-from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, version
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
 from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.errors import T2IError
 from t2i_core.api.terminal import print_json, write_line
 from t2i_core.files.byte_size import format_size
-from t2i_core.storage.cache import measure_folder
 from t2i_registry import Registry, scan
 from t2i_registry.discovery import Catalogue
 from t2i_registry.plugin_check import PluginCheck, check_plugins
 
+from .machine import (
+    describe_folder,
+    describe_hub,
+    describe_terminal,
+    list_devices,
+    list_variables,
+    measure_memory,
+)
 from .terminal import keep_stdout_clean
 
 PACKAGES = (
-    "t2i-core",
-    "t2i-registry",
-    "t2i-cli",
     "numpy",
     "pandas",
     "scipy",
@@ -37,7 +40,13 @@ PACKAGES = (
     "torch",
     "transformers",
     "diffusers",
+    "huggingface-hub",
 )
+"""Libraries whose version matters to most problems, besides t2i's own distributions."""
+
+
+_ANY_DEVICE = "cpu"
+"""The device that weights are looked for; any has the same, and to find the best one takes torch."""
 
 
 def examine(as_json: bool) -> None:
@@ -45,14 +54,19 @@ def examine(as_json: bool) -> None:
     with keep_stdout_clean():
         catalogue = scan()
         checked = check_plugins([*catalogue.entries, *catalogue.commands])
+        packages, lacking = _list_packages(catalogue)
         found = {
             "python": f"{platform.python_version()} ({sys.executable})",
             "platform": platform.platform(),
             "cpus": os.cpu_count(),
-            "memory": _measure_memory(),
-            "devices": _list_devices(),
-            "cache": _describe_folder(find_cache_folder()),
-            "packages": {name: _find_version(name) for name in PACKAGES},
+            "memory": measure_memory(),
+            "devices": list_devices(),
+            "cache": describe_folder(find_cache_folder()),
+            "hub": describe_hub(),
+            "environment": list_variables(),
+            "terminal": describe_terminal(),
+            "packages": packages,
+            "lacking": lacking,
             "plugins": _describe_plugins(catalogue, checked),
             "weights": _list_weights(checked),
         }
@@ -62,56 +76,49 @@ def examine(as_json: bool) -> None:
         _print(found)
 
 
+def _list_packages(catalogue: Catalogue) -> tuple[dict[str, str | None], list[str]]:
+    """Return the versions of t2i, its plugins and important libraries, and what t2i and the plugins lack."""
+    own = {
+        "t2i",
+        "t2i-core",
+        "t2i-registry",
+        "t2i-cli",
+        *(e.dist for e in (*catalogue.entries, *catalogue.commands)),
+    }
+    there = sorted(name for name in own if _find_version(name))
+    versions = {name: _find_version(name) for name in (*there, *PACKAGES)}
+    lacking = dict.fromkeys(text for name in there for text in _list_lacking(name))
+    return versions, list(lacking)
+
+
+def _list_lacking(name: str) -> Iterator[str]:
+    """Yield the distributions that one distribution needs, or offers as an extra, and that are not there."""
+    own = distribution(name)
+    extras = own.metadata.get_all("Provides-Extra") or ()
+    for text in own.requires or ():
+        try:
+            wanted = Requirement(text)
+        except InvalidRequirement:
+            continue
+        marker = wanted.marker
+        needed = marker is None or marker.evaluate({"extra": ""})
+        extra = next((each for each in extras if marker and marker.evaluate({"extra": each})), None)
+        here = _find_version(wanted.name)
+        install = f"pip install '{wanted.name}{wanted.specifier}'"
+        if here is not None and (needed or extra) and not wanted.specifier.contains(here, prereleases=True):
+            yield f"{wanted.name} {here} does not fit {name}: {install}"
+        elif here is None and needed:
+            yield f"{wanted.name} is not installed, and {name} needs it: {install}"
+        elif here is None and extra:
+            yield f"{wanted.name} is not installed (optional): pip install '{name}[{extra}]'"
+
+
+@cache
 def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _measure_memory() -> dict[str, int | None]:
-    """Return the total and free memory in bytes; None if the system does not report it."""
-    page = _read_system("SC_PAGE_SIZE")
-    sizes = {"total": _read_system("SC_PHYS_PAGES"), "free": _read_system("SC_AVPHYS_PAGES")}
-    return {name: pages * page if pages and page else None for name, pages in sizes.items()}
-
-
-def _read_system(name: str) -> int | None:
-    known = getattr(os, "sysconf_names", {})
-    return os.sysconf(name) if name in known else None
-
-
-def _list_devices() -> list[str]:
-    """Return a line for each device that torch finds."""
-    if importlib.util.find_spec("torch") is None:
-        return ["cpu (torch is not installed)"]
-    try:
-        import torch
-    except Exception as error:
-        return [f"cpu (torch does not import: {type(error).__name__}: {error})"]
-    found = [
-        f"cuda:{i} {torch.cuda.get_device_name(i)}, "
-        f"{format_size(torch.cuda.get_device_properties(i).total_memory)}"
-        for i in range(torch.cuda.device_count())
-    ]
-    if torch.backends.mps.is_available():
-        found.append("mps")
-    return [*found, "cpu"]
-
-
-def _describe_folder(folder: Path) -> dict[str, Any]:
-    """Return a folder's path, whether it is writable, its size and the space left on its disk.
-
-    The size of a folder that cannot be read is None.
-    """
-    place = folder.absolute()
-    existing = next(p for p in (place, *place.parents) if os.access(p, os.F_OK))  # Path.exists may raise
-    return {
-        "folder": str(folder),
-        "writable": os.access(existing, os.W_OK),
-        "bytes": measure_folder(folder) if os.access(existing, os.R_OK | os.X_OK) else None,
-        "free": shutil.disk_usage(existing).free,
-    }
 
 
 def _describe_plugins(catalogue: Catalogue, checked: Sequence[PluginCheck]) -> dict[str, Any]:
@@ -145,7 +152,7 @@ def _list_weights(checked: Sequence[PluginCheck]) -> dict[str, list[str]]:
             continue
         name = registry.name_option(entry)
         try:
-            lacks = find_missing_weights(registry.settle(entry, entry.name, {}))
+            lacks = find_missing_weights(registry.settle(entry, entry.name, {}), _ANY_DEVICE)
         except T2IError as error:
             found["unknown"].append(f"{name}: {error}")
         else:
@@ -153,18 +160,19 @@ def _list_weights(checked: Sequence[PluginCheck]) -> dict[str, list[str]]:
     return found
 
 
-def _print(found: dict[str, Any]) -> None:
-    cache, memory, plugins, weights = (found[name] for name in ("cache", "memory", "plugins", "weights"))
-    size = "cannot be read" if cache["bytes"] is None else format_size(cache["bytes"])
-    writable = "" if cache["writable"] else ", cannot be written"
+def _print(found: Mapping[str, Any]) -> None:
+    memory, plugins, weights = (found[name] for name in ("memory", "plugins", "weights"))
     total, free = memory["total"], memory["free"]
     lines = {
         "python": found["python"],
         "platform": f"{found['platform']}, {found['cpus']} CPUs",
         "memory": f"{format_size(total)}, {format_size(free)} free" if total and free else "not known",
         "devices": "; ".join(found["devices"]),
-        "cache": f"{cache['folder']}: {size}, {format_size(cache['free'])} free on its disk{writable}",
-        "packages": ", ".join(f"{name} {number}" for name, number in found["packages"].items() if number),
+        "cache": _format_place(found["cache"]),
+        "hub": _format_hub(found["hub"]),
+        "settings": ", ".join(f"{name}={value}" for name, value in found["environment"].items()) or "-",
+        "terminal": _format_terminal(found["terminal"]),
+        "packages": _format_packages(found["packages"]),
         "weights": f"here: {', '.join(weights['here']) or '-'}; missing: {', '.join(weights['missing']) or '-'}",
         "plugins": f"{plugins['found']} components, {len(plugins['broken'])} broken",
     }
@@ -172,6 +180,8 @@ def _print(found: dict[str, Any]) -> None:
         write_line(f"{name + ':':<11}{text}")
     if weights["missing"]:
         write_line("t2i prefetch NAME downloads missing weights")
+    for each in found["lacking"]:
+        write_line(f"package: {each}", fg="yellow")
     for each in weights["unknown"]:
         write_line(f"cannot tell whether the weights are here: {each}", fg="yellow")
     for each in plugins["broken"]:
@@ -182,3 +192,32 @@ def _print(found: dict[str, Any]) -> None:
         write_line(f"unreadable: {problem}", fg="red")
     if plugins["disabled"]:
         write_line(f"disabled: {', '.join(plugins['disabled'])}")
+
+
+def _format_place(place: Mapping[str, Any]) -> str:
+    size = "cannot be read" if place["bytes"] is None else format_size(place["bytes"])
+    return f"{place['folder']}: {size}, {_format_disk(place)}"
+
+
+def _format_disk(place: Mapping[str, Any]) -> str:
+    return f"{format_size(place['free'])} free on its disk{'' if place['writable'] else ', cannot be written'}"
+
+
+def _format_packages(packages: Mapping[str, str | None]) -> str:
+    """Return the versions, those of t2i's own distributions once if all have the same."""
+    own = {name: number for name, number in packages.items() if name.startswith("t2i")}
+    others = {name: number for name, number in packages.items() if number and name not in own}
+    shown = {"t2i": f"{packages['t2i-core']} (all {len(own)})"} if len(set(own.values())) == 1 else own
+    return ", ".join(f"{name} {number}" for name, number in {**shown, **others}.items())
+
+
+def _format_hub(hub: Mapping[str, Any] | None) -> str:
+    if hub is None:
+        return "huggingface_hub is not installed"
+    offline = ", offline" if hub["offline"] else ""
+    return f"{hub['folder']}: {_format_disk(hub)}, {'a token' if hub['token'] else 'no token'}{offline}"
+
+
+def _format_terminal(terminal: Mapping[str, Any]) -> str:
+    kind = f"{terminal['columns']} columns" if terminal["is_terminal"] else "output is not a terminal"
+    return f"{kind}, {terminal['encoding'] or 'no encoding'}, {terminal['language'] or 'no language'}"

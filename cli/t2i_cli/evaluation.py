@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from t2i_core.api.errors import FailedRun, T2IError
 from t2i_core.api.terminal import console, print_json, write_line
-from t2i_core.engine.dry_run import forecast_plan
+from t2i_core.engine.dry_run import forecast_plan, forecast_request
 from t2i_core.engine.plan import make_plan
 from t2i_core.results.score_tables import print_results
 from t2i_core.storage.cache import use_cache
@@ -83,22 +83,23 @@ def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
     """Plan a request, print the plan and run it; return None if `dry_run` is true."""
     if not wanted.models:
         raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
-    if dry_run and as_json:
-        print_json(forecast_request(wanted, registry))
+    if dry_run:
+        expected = forecast(wanted, registry)
+        print_json(expected) if as_json else print_plan(console(), expected)
         return None
     with use_cache(partial(write_line, err=True)):
         with keep_stdout_clean():
-            plan = make_plan(wanted, registry, dry=dry_run)
+            plan = make_plan(wanted, registry)
             expected = forecast_plan(plan)
         raise_interrupt()
         print_plan(console(stderr=as_json), expected)
-        return None if dry_run else _run(plan)
+        return _run(plan)
 
 
-def forecast_request(wanted: Request, registry: Registry) -> dict[str, Any]:
-    """Return the plan of a request as plain data; generate nothing."""
-    with use_cache(partial(write_line, err=True)), keep_stdout_clean():
-        return forecast_plan(make_plan(wanted, registry, dry=True))
+def forecast(wanted: Request, registry: Registry) -> dict[str, Any]:
+    """Return the plan of a request as plain data; generate and write nothing."""
+    with keep_stdout_clean(), show_progress() as progress:
+        return forecast_request(wanted, registry, progress)
 
 
 def _run(plan: Plan) -> Run:

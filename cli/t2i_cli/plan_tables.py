@@ -67,4 +67,5 @@ def _format_seeds(seeds: Sequence[int]) -> str:
 def _format_work(what: str, work: Mapping[str, Any]) -> str:
     seconds = work.get("seconds")
     estimate = f", about {format_duration(seconds)}" if seconds else ""
-    return f"{what}: {work['to_make']} to make{estimate}, {work['kept']} kept already"
+    unknown = f", {work['unknown']} not known (weights are not here)" if work["unknown"] else ""
+    return f"{what}: {work['to_make']} to make{estimate}, {work['kept']} kept already{unknown}"

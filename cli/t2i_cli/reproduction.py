@@ -14,7 +14,7 @@ from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_registry import Registry
 
-from .evaluation import forecast_request, run_request
+from .evaluation import forecast, run_request
 from .paper_tables import Column, FromAnalysis, PaperTable, list_table_names, read_table
 from .recipe import Recipe
 from .request import make_request
@@ -109,7 +109,7 @@ def reproduce(
     if rows:
         wanted = _select_rows(wanted, rows)
     if dry_run and as_json:
-        print_json([{"column": column, **forecast_request(request, registry)} for column, _, request in wanted])
+        print_json([{"column": column, **forecast(request, registry)} for column, _, request in wanted])
         return
     cells: list[Cell] = []
     failed: list[str] = []

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_doctor_tells_sizes_as_other_commands_do(toy, t2i, tmp_path, monkeypatch
     done = t2i("doctor")
     assert done.exit_code == 0, done.stderr
     monkeypatch.setenv("T2I_CACHE_DIR", "cache")
-    monkeypatch.setattr("os.access", lambda _, how, **more: how == os.F_OK)
+    monkeypatch.setattr("os.access", lambda path, how, **more: how == os.F_OK and Path(path).exists())
     assert "cache:     cache: cannot be read, " in t2i("doctor").stdout
 
 

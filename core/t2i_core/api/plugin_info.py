@@ -35,7 +35,8 @@ class Setup(Generic[OptionsT]):
         offline: True if nothing may be downloaded.
         labels: For prompt sources that read them: the classes that the judge knows.
         dry: For prompt sources: True if only the plan is wanted. Then images of prompts are not made; those that
-            do not exist yet get their own, unused paths.
+            do not exist yet get their own, unused paths. For checks: True if only the presence of files matters
+            (`t2i doctor`). Then they need not be read.
     """
 
     argument: str | None

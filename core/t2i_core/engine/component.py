@@ -46,6 +46,8 @@ class Component(Generic[InfoT]):
         module: The plugin's light module.
         given: The options that the user gave.
         own_code: Digest of its code, which the plan settles if the code is in no installed distribution.
+        absent: True if its results depend on weights that are not on this machine. Only plans of dry runs have
+            such components. Their fingerprints are made up, and nothing in the cache has them.
     """
 
     kind: Kind
@@ -58,6 +60,7 @@ class Component(Generic[InfoT]):
     module: str = ""
     given: Mapping[str, Any] = field(default_factory=dict, compare=False)
     own_code: str | None = None
+    absent: bool = False
 
     def __post_init__(self) -> None:
         learn_secrets(self.options)
@@ -89,8 +92,8 @@ class Component(Generic[InfoT]):
         Raises:
             BadModel: If its weights cannot be read.
         """
+        list_weights = None if self.absent else self.info.loading.weights
         try:
-            list_weights = self.info.loading.weights
             weights = digest_files(list_weights(self.argument, self.options) if list_weights else ())
         except OSError as error:
             raise BadModel(f"{self.kind} {self.spec!r}: its weights cannot be read ({error})") from error
@@ -101,7 +104,7 @@ class Component(Generic[InfoT]):
                 "argument": self._place if isinstance(self.info, ExistingImagesInfo) else self.argument,
                 "options": select_result_options(self.options),
                 "code": self.code_digest,
-                "weights": weights,
+                "weights": "not known" if self.absent else weights,
             }
         )
 

@@ -1,25 +1,38 @@
-"""Forecast of a plan: how much work is cached already, and how long the rest took when it was last done."""
+"""Dry runs: what a run would do and refuse, without network, weights and anything written.
+
+A plan is forecast: how much work is cached already, and how long the rest took when it was last done.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..api.cache_folder import find_cache_folder
 from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric_input import Need, Sample
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import ExistingImagesInfo
+from ..api.progress import Progress
+from ..api.resolver import Resolver
+from ..files.write_check import find_write_obstacle
+from ..storage.cache import read_cache_limit
+from ..storage.database import explain_unusable
+from ..storage.run_folder import RunFolder
 from ..storage.store import Store
+from .component import Component
 from .generation import find_missing, group_by_model
-from .job import Job, SampleSet
+from .job import Job, SampleSet, Served
 from .ledger import Item, Ledger
-from .observation import NOT_KEPT, gather, group_queries, list_keys
-from .plan import Plan
+from .observation import NOT_KEPT, QueryGroup, gather, group_queries, list_keys
+from .plan import Plan, make_plan
+from .preflight import check_references
 from .prompt_selection import find_missing_images
+from .request import Request
 from .sample import Model, SampleGrid, iterate_blocks
 
 
@@ -30,11 +43,13 @@ class Work:
     Attributes:
         to_make: Number of items to make.
         kept: Number of items in the cache.
-        seconds: Time to make the rest, in seconds; None if it is not known.
+        unknown: Number of items that may be in the cache: their keys depend on weights that are not here.
+        seconds: Time to make those in `to_make`, in seconds; None if it is not known.
     """
 
     to_make: int = 0
     kept: int = 0
+    unknown: int = 0
     seconds: float | None = 0.0
 
     def add(self, count: int, rate: float | None) -> None:
@@ -61,22 +76,66 @@ class _Images(Work):
     missing: int = 0
 
 
-def forecast_plan(plan: Plan) -> dict[str, Any]:
+def forecast_request(request: Request, resolver: Resolver[Component[Any]], progress: Progress) -> dict[str, Any]:
+    """Return the plan of a request, as `forecast_plan` does.
+
+    Nothing is written or downloaded, except lists of prompts that are not on this machine: a plan needs them.
+
+    Args:
+        request: The request.
+        resolver: Finds components by name.
+        progress: Shows the progress to the user.
+
+    Raises:
+        T2IError: If a run of the request would be refused. That the cache or the default folder of runs cannot be
+            written here is no error: a note says so.
+    """
+    read_cache_limit()
+    plan = make_plan(request, resolver, dry=True)
+    notes = _check_folders(plan)
+    with Store(fresh=request.fresh, read_only=True) as store:
+        check_references(plan.jobs, store, progress)
+    found = forecast_plan(plan, read_only=True)
+    return {**found, "notes": [*found["notes"], *notes]}
+
+
+def _check_folders(plan: Plan) -> list[str]:
+    """Refuse a run's folder that a run would refuse; return notes on places that cannot be written here."""
+    folder = RunFolder(plan.folder, plan.digest, plan.request.shard)
+    unwritable = folder.check(is_known=plan.is_settled and not _count_missing_pictures(plan))
+    if unwritable is not None and plan.request.out is not None:
+        raise unwritable
+    cache = find_cache_folder().absolute()
+    if (obstacle := find_write_obstacle(cache)) is not None:
+        unwritable = unwritable or explain_unusable(cache, obstacle)
+    return [] if unwritable is None else [f"a run would be refused here: {unwritable}"]
+
+
+def _count_missing_pictures(plan: Plan) -> int:
+    return len({path for each in plan.sample_sets for path in find_missing_images(each.prompts)})
+
+
+def forecast_plan(plan: Plan, read_only: bool = False) -> dict[str, Any]:
     """Return the plan as plain data: folder, jobs, images and observations to make and cached, sinks, notes.
 
     If nothing is measured, there are no metrics, judges and observations. The folder is null if its name depends
-    on images of prompts that do not exist yet.
+    on images of prompts, or on revisions of weights, that are not on this machine yet.
+
+    Args:
+        plan: The plan.
+        read_only: Whether the cache is only read. It need not exist then.
     """
-    pictures = len({path for each in plan.sample_sets for path in find_missing_images(each.prompts)})
+    pictures = _count_missing_pictures(plan)
+    is_named = plan.request.out is not None or (plan.is_settled and not pictures)
     first = (
         [f"{pictures} images that prompts bring are not there yet: the run makes them first"] if pictures else []
     )
-    with Store(fresh=plan.request.fresh) as store:
+    with Store(fresh=plan.request.fresh, read_only=read_only) as store:
         ledger = Ledger()
         images, lacking = _forecast_images(plan, store, ledger)
         observations = {"observations": asdict(_forecast_observations(plan, store, ledger))} if plan.jobs else {}
     return {
-        "folder": None if pictures and plan.request.out is None else str(plan.folder),
+        "folder": str(plan.folder) if is_named else None,
         "jobs": [
             *({**_describe_samples(job), **_describe_metric(job)} for job in plan.jobs),
             *map(_describe_samples, plan.images),
@@ -130,6 +189,9 @@ def _forecast_images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images,
                 notes.append(f"{model.label}: {lacking} of {wanted} images are missing")
             continue
         missing = find_missing(grids, store, ledger)
+        if model.component.absent:
+            work.unknown += len(missing)
+            continue
         work.add(len(missing), store.rate(model.fingerprint))
         work.kept += missing.kept
     return work, notes
@@ -158,11 +220,26 @@ def _forecast_observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
     """
     work = Work()
     for group in group_queries(plan.jobs):
-        keys = list(set(list_keys(group, store, ledger, _gather_planned)))
+        known, unknown = (
+            set(list_keys(replace(group, asking=tuple(asking)), store, ledger, _gather_planned))
+            for asking in _split_by_absence(group)
+        )
+        work.unknown += len(unknown - known)
+        keys = list(known)
         kept = sum(value is not None for block in iterate_blocks(keys) for value in store.get_many(block))
         work.add(len(keys) - kept, store.rate(group.component.judge_fingerprint))
         work.kept += kept
     return work
+
+
+def _split_by_absence(group: QueryGroup) -> tuple[list[tuple[Job, Served]], list[tuple[Job, Served]]]:
+    """Return who asks queries whose keys are known, and whose keys depend on weights that are not here."""
+    known: list[tuple[Job, Served]] = []
+    unknown: list[tuple[Job, Served]] = []
+    for job, served in group.asking:
+        drawn = served.need.images == "generated" and any(model.component.absent for model in job.models)
+        (unknown if group.component.absent or drawn else known).append((job, served))
+    return known, unknown
 
 
 def _gather_planned(

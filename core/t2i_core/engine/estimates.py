@@ -31,6 +31,7 @@ from ..statistics import (
     statistic_differences,
     statistic_intervals,
 )
+from .common_prompts import identify_prompt
 from .job import Job
 
 MOST_LEVELS = 1000
@@ -114,6 +115,12 @@ def find_incomparable(a: Job, b: Job) -> str | None:
     return "their judges differ" if judges[0] != judges[1] else None
 
 
+def find_shared_prompts(a: Job, b: Job) -> set[str]:
+    """Return the ids of the prompts that two jobs have in common."""
+    theirs = set(map(identify_prompt, b.prompts))
+    return {prompt.id for prompt in a.prompts if identify_prompt(prompt) in theirs}
+
+
 def compare(
     job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval: Question
 ) -> PairedDifference | None:
@@ -130,8 +137,7 @@ def compare(
     Returns:
         The difference; None if they share no samples, or one has no score.
     """
-    digests = {p.id: p.scene_digest for p in other.prompts}
-    same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
+    same = find_shared_prompts(job, other)
     scoring = other if job.shares_seeds else job  # crossed by seed only if both models share their seeds
     return compare_headlines(scoring, a, b, table, same, interval)
 

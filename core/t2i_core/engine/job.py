@@ -10,6 +10,7 @@ from typing import Any
 
 from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
+from ..api.errors import NotHere
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
 from ..api.metric_input import Need, Sample, ask_about_image
@@ -233,10 +234,18 @@ def _list_judges(job: Job) -> list[tuple[Capability, Component[JudgeInfo]]]:
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:
-    """Return the classes that a judge knows or a generator draws; None if it does not declare them."""
+    """Return the classes that a judge knows or a generator draws; None if it does not declare them.
+
+    They may not be known in a dry run, if they stand in a file that is not on this machine.
+    """
     labels = getattr(component.info, "labels", None)
-    with guard_plugin(component, "to say which classes it knows"):
-        return tuple(labels(component.argument, component.options)) if labels else None
+    try:
+        with guard_plugin(component, "to say which classes it knows"):
+            return tuple(labels(component.argument, component.options)) if labels else None
+    except NotHere:
+        if component.absent:
+            return None
+        raise
 
 
 def observation_key_head(judge_fingerprint: str, capability: Capability) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..api.errors import NotHere, T2IError
+from ..api.errors import BadModel, NotHere, T2IError
 from ..api.plugin_guard import guard_plugin
 from ..storage.store import Store
 from .component import Component
@@ -64,6 +64,14 @@ def settle_on_machine(component: Component[Any], device: str | None, offline: bo
         return replace(component, options=resolve(component.setup(device, offline=offline)))
 
 
+def has_fingerprint(component: Component[Any]) -> bool:
+    """Return whether the weights that results depend on are on this machine, or known by their revision."""
+    try:
+        return bool(component.fingerprint)
+    except BadModel:
+        return False
+
+
 def fetch_weights(component: Component[Any], device: str | None = None) -> list[str] | None:
     """Have a component download everything that it loads.
 
@@ -91,6 +99,8 @@ def fetch_weights(component: Component[Any], device: str | None = None) -> list[
 def find_missing_weights(component: Component[Any], device: str | None = None) -> NotHere | None:
     """Return which weights of a component are not on this machine, without using the network; None if all are.
 
+    Files are looked for and need not be valid.
+
     Raises:
         T2IError: If that cannot be determined, or something else is wrong with the component.
     """
@@ -99,7 +109,7 @@ def find_missing_weights(component: Component[Any], device: str | None = None) -
         check = settled.info.loading.check
         if check is not None:
             with guard_plugin(settled, "to check its argument and options"):
-                check(settled.setup(device, offline=True))
+                check(settled.setup(device, offline=True, dry=True))
     except NotHere as error:
         return error
     return None

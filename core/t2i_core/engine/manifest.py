@@ -49,6 +49,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "judges": list(request.judges),
             "sinks": [sink.spec for sink in plan.sinks],
             "limit": request.limit,
+            "common_prompts": request.common_prompts,
             "interval": request.interval,
             "noise": request.noise,
             "max_failed": request.max_failed,

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..api.adapter import expand
 from ..api.digest import digest_data
-from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, join_clauses
+from ..api.errors import (
+    BadOption,
+    BadPrompts,
+    BrokenPlugin,
+    NoJudge,
+    NotHere,
+    UnknownName,
+    did_you_mean,
+    join_clauses,
+)
 from ..api.judge import Query
 from ..api.metric import Metric, PairMetric, StackedMetric, TableMetric
 from ..api.metric_input import Need
@@ -21,6 +31,7 @@ from ..api.plugin_info import (
     Domain,
     ExistingImagesInfo,
     GeneratorInfo,
+    JudgeInfo,
     MetricInfo,
     SelfJudgingInfo,
     SinkInfo,
@@ -30,10 +41,11 @@ from ..api.redaction import redact
 from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
+from .common_prompts import describe_differences, pick_same, select_common
 from .component import Component, settle_component
-from .job import Job, SampleSet, Served, name_panels
+from .job import Job, SampleSet, Served, declared_labels, name_panels
 from .judge_choice import Panel, choose_judge, list_panels
-from .lifecycle import settle_on_machine
+from .lifecycle import has_fingerprint, settle_on_machine
 from .pixels_judge import choose_pixels
 from .preflight import refuse_high_floor, refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
@@ -55,6 +67,7 @@ class Plan:
         digest: The run's identity.
         installed: Every installed component.
         notes: Notes for the user (duplicates merged, prompts limited).
+        is_settled: False in a dry run if the identity depends on files that are not on this machine.
     """
 
     request: Request
@@ -65,6 +78,7 @@ class Plan:
     digest: str
     installed: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
+    is_settled: bool = True
 
     @property
     def sample_sets(self) -> tuple[SampleSet, ...]:
@@ -93,7 +107,8 @@ def make_plan(
     Args:
         request: The request.
         resolver: Finds components by name. If None, among the installed plugins.
-        dry: True if the plan is only shown: images that prompts bring need not exist yet.
+        dry: True if the plan is only shown: weights that the run would download, and images that prompt sources
+            make, need not be here yet, and nothing is downloaded except lists of prompts.
         with_sinks: False to look up the sinks only: they are not checked, and the plan has none.
 
     Raises:
@@ -121,6 +136,10 @@ class _Planner:
     ) -> None:
         self.request = request
         self.dry = dry
+        self.offline = request.offline or dry
+        self.is_settled = True
+        self.missing: set[str] = set()  # components that the run downloads first
+        self.without_classes: list[str] = []  # judges whose classes are not known yet
         self.with_sinks = with_sinks
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
@@ -151,7 +170,11 @@ class _Planner:
             or {"t2i generate": ()},
             lambda name: self.resolver.component("judge", name, self.request.options),
         )
-        jobs = [job for each in settled for job in self.jobs_of(each, models)]
+        asked = [own for each in settled for own in self.jobs_of(each, models)]
+        if self.request.common_prompts and asked:
+            asked = self.share_prompts(asked)
+        self.notes += describe_differences([job for own in asked for job in own])
+        jobs = [job for own in asked for job in self.bounded(own)]
         images = [] if metrics else [self.sample_set(model) for model in models]
         self.refuse_unused()
         if self.request.shard:
@@ -168,6 +191,7 @@ class _Planner:
             digest,
             tuple(self._resolver.manifest()) if self._resolver else (),
             tuple(dict.fromkeys(self.notes)),
+            self.is_settled,
         )
 
     def models(self) -> list[Model]:
@@ -212,7 +236,7 @@ class _Planner:
         sinks = [self.look_up("sink", asked) for asked in dict.fromkeys(self.request.sinks)]
         found = []
         for sink in sinks if self.with_sinks else ():
-            sink = settle_on_machine(sink, self.request.device, self.request.offline)
+            sink = self.settled_on_machine(sink)
             self.check_component(sink)
             found.append(sink)
         return tuple(found)
@@ -241,14 +265,39 @@ class _Planner:
         """Settle the options that depend on this machine, its device and downloads, and the digest of its code."""
         if found.mirror_note:
             self.notes.append(found.mirror_note)
-        return self.codes.settle(settle_on_machine(found, self.request.device, self.request.offline))
+        settled = self.codes.settle(self.settled_on_machine(found))
+        # in a dry run, weights that are missing are noted by the check that follows
+        return replace(settled, absent=True) if self.dry and not has_fingerprint(settled) else settled
+
+    def settled_on_machine(self, found: Component[Any]) -> Component[Any]:
+        """Settle the options that depend on this machine, as far as they are known without a download."""
+        try:
+            return settle_on_machine(found, self.request.device, self.offline)
+        except NotHere as error:
+            self.note_missing(error)
+            self.is_settled = False
+            return replace(found, absent=True)
 
     def check_component(self, found: Component[Any]) -> None:
         """Have a component check its argument and options, before anything is loaded."""
         check = found.info.loading.check
         if check is not None:
-            with guard_plugin(found, "to check its argument and options"):
-                check(found.setup(self.request.device, offline=self.request.offline))
+            try:
+                with guard_plugin(found, "to check its argument and options"):
+                    check(found.setup(self.request.device, offline=self.offline))
+            except NotHere as error:
+                self.note_missing(error)
+        has_classes = found.absent and isinstance(found.info, JudgeInfo) and found.info.labels is not None
+        if has_classes and declared_labels(found) is None:
+            self.without_classes.append(found.spec)
+
+    def note_missing(self, error: NotHere) -> None:
+        """Note that the run downloads files first; raise the error if the run would raise it."""
+        if not self.dry or self.request.offline:
+            raise error
+        if error.spec not in self.missing:
+            self.notes.append(f"{error.spec}: {error.what} is not on this machine; the run downloads it first")
+        self.missing.add(error.spec)
 
     def check_judge(self, model: Component[GeneratorInfo], need: Need, metric: Component[MetricInfo]) -> None:
         """Refuse a model that cannot judge itself, as far as it tells before anything is loaded."""
@@ -259,7 +308,7 @@ class _Planner:
                 f"which {describe_component(model)} does not offer"
             )
         if info.check_judge is not None:
-            setup = model.setup(self.request.device, offline=self.request.offline)
+            setup = model.setup(self.request.device, offline=self.offline)
             with guard_plugin(model, f"to check whether it can be asked for {need.capability}"):
                 info.check_judge(setup, need.capability, need.params)
 
@@ -286,8 +335,8 @@ class _Planner:
             if ("judge", name) not in self.used:
                 raise NoJudge(f"--judge {word}: no metric of this run needs this judge; leave it out")
 
-    def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[Job]:
-        """Return the jobs of one metric, which is settled for each domain by name."""
+    def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[list[Job]]:
+        """Return the jobs of one metric, which is settled for each domain by name, for each panel of judges."""
         metric, instance, _ = settled[models[0].component.info.domain.name]
         if isinstance(instance, PairMetric):
             if len(models) < 2:
@@ -299,14 +348,33 @@ class _Planner:
             [self.job(*settled[of[0].component.info.domain.name], of, panel) for of in model_sets]
             for panel in list_panels(instance.needs, self.request, self.resolver)
         ]
-        return [job for jobs in name_panels(panels) for job in self.bounded(jobs)]
+        return name_panels(panels)
+
+    def share_prompts(self, jobs: Sequence[Sequence[Job]]) -> list[list[Job]]:
+        """Return the jobs of each metric on the prompts that all have in common, as many as the limit allows."""
+        every = [job for own in jobs for job in own]
+        first = every[0].prompts
+        sources = next(self.lists[key] for key, chosen in self.limited.items() if chosen is first)
+        common = select_common(every, sources)
+        prompts = limit_prompts(common, self.request.limit)
+        counts = ", ".join(map(str, dict.fromkeys(len(job.prompts) for job in every)))
+        self.notes.append(f"{sum(map(len, common))} prompts in common, of {counts}: --common-prompts")
+        self.note_limit(len(prompts), sum(map(len, common)), every[0].prompts_name)
+        picked = {id(job.prompts): pick_same(job.prompts, prompts) for job in every}
+        return [[self.replace_prompts(job, picked[id(job.prompts)]) for job in own] for own in jobs]
+
+    def replace_prompts(self, job: Job, prompts: tuple[Prompt, ...]) -> Job:
+        """Return a job on a part of its prompts."""
+        with guard_plugin(job.metric, "to check its prompts"):
+            job.instance.check(prompts)
+        return replace(job, grids=tuple(self.grid(model, prompts, job.seeds) for model in job.models))
 
     def bounded(self, jobs: Sequence[Job]) -> list[Job]:
         """Add the jobs that measure the upper bound of one metric's jobs: one for all that are judged alike."""
         found: list[Job] = []
         bounds: list[Job] = []
         for job in jobs:
-            if job.instance.upper_bound is not None:
+            if job.instance.upper_bound is not None and not job.pairs:
                 bound = next((b for b in bounds if _is_judged_alike(b, job)), None)
                 if bound is None:
                     bound = self.bound(job, len(bounds), {model.label for each in jobs for model in each.models})
@@ -471,22 +539,39 @@ class _Planner:
                 self.lists[key] = sources
         total = sum(map(len, self.lists[key]))
         if key not in self.limited:
-            self.limited[key] = limit_prompts(self.lists[key], self.request.limit)
+            # the limit is one of the prompts in common, if only these are measured
+            limit = None if self.request.common_prompts and self.request.metrics else self.request.limit
+            self.limited[key] = limit_prompts(self.lists[key], limit)
         chosen = self.limited[key]
-        if len(chosen) < total:
-            self.notes.append(f"{len(chosen)} of {total} prompts of {' + '.join(names)}, a seeded sample")
+        self.note_limit(len(chosen), total, " + ".join(names))
         return " + ".join(names), chosen
+
+    def note_limit(self, count: int, total: int, name: str) -> None:
+        """Note how many prompts are measured, if the limit leaves out some."""
+        if count < total:
+            self.notes.append(f"{count} of {total} prompts of {name}, a seeded sample")
 
     def read(self, name: str, labels: Labels | None) -> Sequence[Prompt]:
         """Read one prompt source or file."""
         if is_prompt_file(name):
             prompts, merged = merge_duplicates(read_prompts(name))
+            if self.dry:
+                check_prompts(prompts, name)  # no source makes the images that a file names
             self.notes += _describe_repetitions(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        prompts = load_prompts(
-            source, labels if source.info.reads_labels else None, self.request.offline, self.dry
-        )
+        if source.info.reads_labels and labels is None and self.without_classes:
+            raise BadPrompts(
+                f"prompts {name!r} follow the classes of judge {self.without_classes[0]!r}, which are not on this "
+                f"machine yet; run `t2i prefetch {self.without_classes[0]}` first"
+            )
+        load = partial(load_prompts, source, labels if source.info.reads_labels else None, dry=self.dry)
+        try:
+            prompts = load(offline=self.offline)
+        except NotHere:
+            if self.offline == self.request.offline:
+                raise
+            prompts = load(offline=False)  # there is no plan without the list
         self.notes += _describe_repetitions(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 

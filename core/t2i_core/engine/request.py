@@ -169,6 +169,14 @@ class Request:
         ),
         CommandOption("N", commands=RUNNING),
     ] = None
+    common_prompts: Annotated[
+        bool,
+        Field(
+            description="Measure only the prompts that all metrics and models of the run have in common; --limit "
+            "applies to these."
+        ),
+        CommandOption(commands=("eval",)),
+    ] = False
     options: Annotated[
         Mapping[str, Mapping[str, Any]],
         Field(

@@ -13,7 +13,7 @@ from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMet
 from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
 from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
-from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable
+from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable, find_shared_prompts
 from .job import Job
 from .judge_agreement import compare_judges
 from .measurement import Measurements
@@ -71,8 +71,9 @@ def score(plan: Plan, measured: Measurements, checks: ImageChecks) -> Scored:
         bounds = _list_bounds(jobs, scores)
         for job, own in zip(jobs, scores, strict=True):
             bound = None if job.is_bound or job.bound is None else bounds[job.bound]
+            shared = _note_shared_prompts(job, jobs)
             results += [
-                _make_result(job, model, own[model.label], outcomes[id(job)], checks, bound)
+                _make_result(job, model, own[model.label], outcomes[id(job)], checks, bound, shared)
                 for model in job.models
             ]
         found, why_not = _compare_models(jobs, table, interval)
@@ -144,7 +145,13 @@ def _list_bounds(jobs: Sequence[Job], scores: Sequence[dict[str, Scores]]) -> di
 
 
 def _make_result(
-    job: Job, model: Model, scores: Scores, outcomes: Outcomes, checks: ImageChecks, bound: UpperBound | None
+    job: Job,
+    model: Model,
+    scores: Scores,
+    outcomes: Outcomes,
+    checks: ImageChecks,
+    bound: UpperBound | None,
+    shared: Sequence[str],
 ) -> Result:
     counts = outcomes.counts[model.label]
     headline = scores.headline
@@ -160,6 +167,7 @@ def _make_result(
         *(headline.notes if headline else ()),
         *_note_narrow(scores),
         *_note_unshared_seeds(job, model),
+        *shared,
         *outcomes.describe_notes(model.label, _UNITS[job.unit_kind]),
         *_note_missing(model, counts),
         *describe_truncated(model, n_truncated),
@@ -202,6 +210,22 @@ def _note_unshared_seeds(job: Job, model: Model) -> list[str]:
     if model.unshared_seeds is None or job.noise != "shared" or isinstance(job.instance, SetMetric):
         return []
     return [describe_unshared_seeds(model.label, model.unshared_seeds)]
+
+
+def _note_shared_prompts(job: Job, jobs: Sequence[Job]) -> list[str]:
+    """Return a note on each other model that is compared on a part of the prompts, because the rest differ."""
+    notes = []
+    for other in jobs:
+        if other.is_bound or job.is_bound or other.prompts is job.prompts or find_incomparable(job, other):
+            continue
+        count = len(find_shared_prompts(job, other))
+        if 0 < count < max(len(job.prompts), len(other.prompts)):
+            label = other.models[0].label
+            notes.append(
+                f"compared with {label} on the {count} prompts in common: {len(job.prompts)} are measured here, "
+                f"{len(other.prompts)} for {label}"
+            )
+    return notes
 
 
 def _note_missing(model: Model, counts: Counts) -> list[str]:

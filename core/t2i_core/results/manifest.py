@@ -21,6 +21,7 @@ class RequestRecord(Typed):
     judges: list[str] = Field([], description="`--judge`: judges named in place of the chosen ones")
     sinks: list[str] = Field([], description="the sinks")
     limit: int | None = Field(None, description="`--limit`, or null")
+    common_prompts: bool = Field(False, description="`--common-prompts`")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")
     noise: Literal["shared", "per-prompt"] = Field(description="`--noise`")
     max_failed: Number = Field(0.01, description="`--max-failed`")

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
 from ..api.errors import BadFolder
 from ..api.text import fit_one_line
-from ..files.regular_file import TABLE_BYTES, check_regular, open_regular
+from ..files.regular_file import TABLE_BYTES, open_regular
 from ..files.spreadsheet import unescape_table
-from ..storage.manifest_file import LOCK, MANIFEST, read_manifest
+from ..storage.manifest_file import MANIFEST, read_manifest
 from ..storage.run_files import EVIDENCE
+from ..storage.run_lock import is_locked
 from .evidence import EvidenceRow
 from .manifest import Manifest, parse_manifest
 from .result import Comparison, JudgeAgreement, Result
@@ -121,7 +119,7 @@ class Run:
     def status(self) -> str:
         """`running`, `interrupted` (its process has ended without results), `done` or `failed`."""
         status = self.manifest.status
-        return "interrupted" if status == "running" and not _is_locked(self.folder) else status
+        return "interrupted" if status == "running" and not is_locked(self.folder) else status
 
     def samples(self) -> pd.DataFrame:
         """Return one row per image, with the columns of samples.csv: model, prompt, text, seed, status, ..."""
@@ -281,21 +279,3 @@ def list_runs(folder: str | Path) -> Iterator[Run | UnreadableRun]:
                 yield load_run(path)
         except (BadFolder, OSError) as error:
             yield UnreadableRun(path.absolute(), str(error))
-
-
-def _is_locked(folder: Path) -> bool:
-    """Return whether a process works on the run; True if that cannot be determined."""
-    file = folder / LOCK
-    try:
-        # reading a run must leave nothing in its folder, and locking empties the file that a link leads to
-        check_regular(file.lstat(), file)
-    except OSError:
-        return False
-    try:
-        with FileLock(file, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:
-        # no process can work in a folder that may not be written
-        return os.access(folder, os.W_OK)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,22 +36,30 @@ _ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """Errors of SQLite; the second one is raised if its message quotes damaged text from the database."""
 
 
+_CONNECTION: Mapping[str, Any] = {"timeout": 120, "isolation_level": None}
+
+
 class Database:
     """Tables in a file. Every error of the file is a BadFolder that says what to do.
 
     Args:
         file: Where the database is, or will be.
         schema: SQL that makes the tables if they are not there yet. Their first columns are `key` and `value`.
+        read_only: Whether nothing is written. A database that does not exist then counts as empty.
     """
 
-    def __init__(self, file: Path, schema: str) -> None:
+    def __init__(self, file: Path, schema: str, read_only: bool = False) -> None:
         self.file = file
         try:
-            self._connection = sqlite3.connect(file, timeout=120, isolation_level=None)
+            own = _connect_to_read(file, schema) if read_only else sqlite3.connect(file, **_CONNECTION)
+            read_only = read_only and own is not None
+            self._connection = own or sqlite3.connect(":memory:", **_CONNECTION)
             # a damaged text need not be UTF-8 any more
             self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
         except _ERRORS as error:
             raise self._unusable(error) from error
+        if read_only:
+            return
         try:
             # a classifier's answer, 4 kB, does not fit on a page of the default size; for new databases only
             self.execute("pragma page_size=8192")
@@ -161,6 +169,33 @@ class Database:
             f"{self.file} is damaged ({' '.join(why.split())}): remove it and all files whose names begin like "
             "it, and give the command again; t2i then makes again what it held, and run folders stay"
         )
+
+
+def _connect_to_read(file: Path, schema: str) -> sqlite3.Connection | None:
+    """Connect to a database that may lie in a folder that nobody can write; return None if it has no tables yet.
+
+    Readers of a database in WAL mode write the index of its log beside it. Where that is not possible, no process
+    can be writing there, so the file itself is whole.
+    """
+    if not file.exists():
+        return None
+    count = "select count(*) from sqlite_master where type = 'table'"
+    address = f"{file.absolute().as_uri()}?mode=ro"
+    for last, more in enumerate(("", "&immutable=1")):
+        connection: sqlite3.Connection = sqlite3.connect(address + more, uri=True, **_CONNECTION)
+        try:
+            (tables,) = connection.execute(count).fetchone()
+        except sqlite3.Error as error:
+            connection.close()
+            unwritable = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+            if last or getattr(error, "sqlite_errorcode", 0) & 0xFF not in unwritable:
+                raise
+        else:
+            if tables >= schema.count("create table"):
+                return connection
+            connection.close()
+            break
+    return None
 
 
 @cache

@@ -20,9 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOBase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from filelock import FileLock, Timeout
 
 from ..api.errors import BadFolder
@@ -33,10 +32,15 @@ from ..files.digest import digest_file
 from ..files.real_folder import is_link, open_folder
 from ..files.regular_file import read_regular
 from ..files.spreadsheet import escape, escape_table
+from ..files.write_check import find_write_obstacle
 from .exports import list_exports
-from .manifest_file import LOCK, MANIFEST, DamagedManifest, encode_manifest, read_manifest
+from .manifest_file import MANIFEST, DamagedManifest, encode_manifest, read_manifest
 from .run_files import IMAGES, MARK, list_own_files, make_run_image_name
+from .run_lock import is_locked, name_lock
 from .text_file import IS_LINK, make_parents, replace_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LINE_END = "\r\n"
 """The line end of csv.writer. With another one, a carriage return in a cell would end the line unquoted."""
@@ -46,7 +50,7 @@ _MARK_BYTES = 1000
 
 
 class RunFolder:
-    """The folder of one run, held by one process (or one per shard) at a time.
+    """The folder of one run, held by one process (or one per shard) at a time: a context manager.
 
     Args:
         path: The folder.
@@ -55,35 +59,60 @@ class RunFolder:
 
     Attributes:
         repaired: True if run.json was damaged; it is then ignored and written again.
-
-    Raises:
-        BadFolder: If the folder is in use, holds something else, or cannot be written.
     """
 
     def __init__(self, path: Path, plan_digest: str, shard: tuple[int, int] | None) -> None:
         self.path = path.absolute()
+        self.repaired = False
         self._digest = plan_digest
+        self._shard = shard
         self._written: list[str] = []
         self._image_folders: set[Path] = set()
-        part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
+        # `t2i runs` holds the lock for a moment to see whether a run is in progress
+        self._lock = FileLock(self.path / name_lock(shard), timeout=0.5)
+
+    def check(self, is_known: bool = True) -> BadFolder | None:
+        """Check, without writing anything, that a run could use the folder.
+
+        Args:
+            is_known: False if the run's identity is not known yet; the folder may then hold any run.
+
+        Returns:
+            The error of a folder that cannot be written; None if it can.
+
+        Raises:
+            BadFolder: If the folder is in use or holds something else.
+        """
+        try:
+            if is_known:
+                self._refuse_others()
+            self._refuse_links()
+            if is_locked(self.path, self._shard):
+                raise self._held()
+        except OSError as error:
+            return self._useless(error)
+        obstacle = find_write_obstacle(self.path)
+        return None if obstacle is None else self._useless(obstacle)
+
+    def open(self) -> None:
+        """Take the folder, and make it if it does not exist.
+
+        Raises:
+            BadFolder: If the folder is in use, holds something else, or cannot be written.
+        """
         try:
             self._refuse_others()
             self.path.mkdir(parents=True, exist_ok=True)
-            # `t2i runs` holds the lock for a moment to see whether a run is in progress
-            self._lock = FileLock(self.path / f"{LOCK}{part}", timeout=0.5)
             self._lock.acquire()
         except Timeout as error:
-            held = f"shard {shard[0]}/{shard[1]} of this run" if shard else "this run"
-            raise BadFolder(
-                f"{self.path}: another process works on {held}; wait for it or name another --out"
-            ) from error
+            raise self._held() from error
         except OSError as error:
             raise self._useless(error) from error
         try:
             self.repaired = self._refuse_others()
             self._refuse_links()
             self._write(MARK, self._digest.encode())
-            if shard is None:
+            if self._shard is None:
                 self._sweep()
         except BaseException as error:
             self.close()
@@ -96,6 +125,7 @@ class RunFolder:
         self._lock.release()
 
     def __enter__(self) -> RunFolder:
+        self.open()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -183,6 +213,8 @@ class RunFolder:
             name: The file's name.
             tables: The tables, each by a metric's name and its judges; if any are given, there is a column `by`.
         """
+        import pandas as pd  # here, because plans check the folder and need no pandas
+
         columns = list(dict.fromkeys(c for table in tables.values() for c in table.columns))
         first = [c for c in ("model", "model_a", "model_b", "prompt", "cluster", "seed") if c in columns]
         last = [c for c in ("measure", "value") if c in columns]
@@ -266,6 +298,10 @@ class RunFolder:
             f"{self.path}: {error.strerror or error}; images and answers are kept in the cache; make this folder "
             "writable and give the same command again"
         )
+
+    def _held(self) -> BadFolder:
+        held = f"shard {self._shard[0]}/{self._shard[1]} of this run" if self._shard else "this run"
+        return BadFolder(f"{self.path}: another process works on {held}; wait for it or name another --out")
 
     def _useless(self, error: OSError) -> BadFolder:
         return BadFolder(

@@ -128,20 +128,24 @@ class Store:
     Args:
         folder: The cache folder. If None, the user's.
         fresh: Whether everything that was kept before counts as not there, and is replaced.
+        read_only: Whether nothing is written. A folder that does not exist then counts as empty; the cache may be
+            cleaned meanwhile.
     """
 
-    def __init__(self, folder: Path | None = None, fresh: bool = False) -> None:
+    def __init__(self, folder: Path | None = None, fresh: bool = False, read_only: bool = False) -> None:
         self.folder = (folder or find_cache_folder()).absolute()
         self._images = str(self.folder / IMAGES)
         self._image_folders = set[str]()  # those that are there
         self._made: set[str] | None = set() if fresh else None
+        self._read_only = read_only
         with contextlib.ExitStack() as held:
             try:
-                (self.folder / IMAGES).mkdir(parents=True, exist_ok=True)
-                held.enter_context(mark_in_use(self.folder))
+                if not read_only:
+                    (self.folder / IMAGES).mkdir(parents=True, exist_ok=True)
+                    held.enter_context(mark_in_use(self.folder))
                 # SQLite does not wait for another process that turns a new database to WAL at the same moment
-                with lock_opening(self.folder):
-                    rows = Database(self.folder / DATABASE, _SCHEMA)
+                with contextlib.nullcontext() if read_only else lock_opening(self.folder):
+                    rows = Database(self.folder / DATABASE, _SCHEMA, read_only)
                     self._rows = held.enter_context(contextlib.closing(rows))
             except OSError as error:
                 raise explain_unusable(self.folder, error) from error
@@ -235,7 +239,7 @@ class Store:
             whole = stat.st_size == kept.size and (same or digest_file(Path(name)) == digest)
         except (OSError, ValueError):  # a damaged path need not be one
             return False
-        if whole and not same:  # a copy, for example: next time it need not be read
+        if whole and not same and not self._read_only:  # a copy, for example: next time it need not be read
             self._rows.execute("update images set changed = ? where key = ?", stat.st_mtime_ns, key)
         return whole
 

@@ -53,7 +53,7 @@ def folder_with(source: CheckpointSource, file: str, offline: bool) -> Path:
 
     # a revision with an unknown commit is requested by its name, so that the cache remembers its commit
     revision = hub_files.find_commit(source.model, source.revision) or source.revision
-    with suppress(LocalEntryNotFoundError):
+    with suppress(LocalEntryNotFoundError), hub_files.network(allowed=False):
         return _folder(hf_hub_download(source.model, file, revision=revision, local_files_only=True), file)
     if offline or constants.HF_HUB_OFFLINE:
         raise make_missing_error(source)

@@ -70,6 +70,24 @@ def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
     return [find_own_file(argument) or f"{argument}@{options.revision}"]
 
 
+def is_here(argument: str, options: ClipOptions) -> bool:
+    """Return whether the weights of a folder, or of a repository known to a preset, are on this machine.
+
+    Returns False for all other arguments: only open_clip knows the places of their weights.
+
+    Raises:
+        NotHere: The weights of a preset are missing.
+        BadModel: The folder holds no weights.
+    """
+    if own := folder(argument):
+        return find_weights(own, argument).is_file()
+    if argument not in REPOSITORIES:
+        return False
+    spec = f"open-clip:{argument}"
+    found = hub_files.fetch_from_hub(REPOSITORIES[argument], _OF_FOLDER[:1], options.revision, True, spec)
+    return found.is_file()
+
+
 def pin_commit(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
     """Return the options with the commit of the revision.
 

@@ -83,10 +83,14 @@ def _weights(argument: str | None, options: ClipOptions) -> Iterable[Path | str]
 def _check(setup: Setup[ClipOptions]) -> None:
     from t2i_torch_support.device import check_device
 
+    from t2i_open_clip import checkpoint_files
+
     check_device(setup.device)
     known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
     if known and not setup.offline:
         return  # spares the import of open_clip
+    if setup.dry and checkpoint_files.is_here(setup.argument or "", setup.options):
+        return
     from t2i_open_clip import sources
 
     source = sources.find(setup.argument or "")

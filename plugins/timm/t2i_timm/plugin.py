@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api.errors import NotHere
 
 from t2i_timm.options import ClassifierOptions, TimmOptions
 
@@ -94,7 +95,7 @@ def _timm(setup: Setup[TimmOptions]) -> Judge:
 def _timm_labels(argument: str | None, options: TimmOptions) -> tuple[ObjectClass, ...]:
     from t2i_timm import timm_models
 
-    return timm_models.labels(argument or "", options)
+    return timm_models.labels(argument or "", options, offline=True)  # `_check_timm` has fetched the config
 
 
 def _timm_weights(argument: str | None, options: TimmOptions) -> Iterable[Path | str]:
@@ -113,7 +114,7 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
     own = timm_models.is_here(argument, options)
     if setup.offline or own:
         timm_models.fetch(argument, options, offline=True)
-    timm_models.labels(argument, options)
+    timm_models.labels(argument, options, setup.offline)
     # with a digest the file is known, and timm need not be imported
     if (own or options.checkpoint) and not options.sha256:
         from t2i_torch_support.trial_load import try_load
@@ -157,6 +158,12 @@ def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
     known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
     if known and not setup.offline and not setup.options.checkpoint:
         return  # spares the import of torchvision
+    if known and setup.dry and not setup.options.checkpoint:
+        from t2i_torch_support.url_files import find_files
+
+        if not find_files(f"{_get_argument(setup).partition('.')[0]}-*.pth"):
+            raise NotHere(f"torchvision {setup.argument}", f"torchvision:{setup.argument}")
+        return
     from t2i_timm import torchvision_models
 
     weights = torchvision_models.find(_get_argument(setup))

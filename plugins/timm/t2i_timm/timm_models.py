@@ -39,9 +39,14 @@ class Head:
     names: tuple[str, ...] = ()
 
 
-def labels(argument: str, options: TimmOptions) -> tuple[ObjectClass, ...]:
-    """Return the classes. Raises UnknownName or BadModel."""
-    return _labels(argument, options)[1]
+def labels(argument: str, options: TimmOptions, offline: bool) -> tuple[ObjectClass, ...]:
+    """Return the classes; download the config if it is missing and may be downloaded.
+
+    Raises:
+        UnknownName: The model is not known.
+        BadModel: The classes cannot be determined.
+    """
+    return _labels(argument, options, offline)[1]
 
 
 def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
@@ -155,7 +160,7 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
     return timm.create_model(argument, pretrained=True, pretrained_cfg_overlay={"file": str(file)})
 
 
-def _labels(argument: str, options: TimmOptions, offline: bool = False) -> tuple[str, tuple[ObjectClass, ...]]:
+def _labels(argument: str, options: TimmOptions, offline: bool) -> tuple[str, tuple[ObjectClass, ...]]:
     """Return the source of the classes, and the classes."""
     if options.labels != "auto" and options.checkpoint:  # the checkpoint must have the same number of outputs
         return options.labels, synsets.labels(options.labels)

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 
@@ -63,10 +63,8 @@ def fetch_from_hub(
 
     _refuse_name(repository, spec)
     for file in files:
-        try:
+        with suppress(LocalEntryNotFoundError), network(allowed=False):
             return Path(hf_hub_download(repository, file, revision=revision, local_files_only=True))
-        except LocalEntryNotFoundError:
-            continue
     what = f"{files[0]} of {repository}{f' at {revision}' if revision else ''} on the Hugging Face hub"
     if offline or constants.HF_HUB_OFFLINE:
         raise NotHere(what, spec)
@@ -223,7 +221,11 @@ def refuse_revision(revision: str | None, place: Path, spec: str) -> None:
 
 @contextmanager
 def network(allowed: bool) -> Iterator[None]:
-    """Keep libraries with their own downloads (tokenizers) offline while nothing may be downloaded."""
+    """Keep libraries offline while nothing may be downloaded.
+
+    Some download on their own (tokenizers), and the hub's client asks it for a list of coding agents even where it
+    only looks for a local file.
+    """
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE

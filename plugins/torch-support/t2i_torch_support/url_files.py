@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
+import sys
 import time
 from contextlib import suppress
 from http import HTTPStatus
@@ -70,6 +72,11 @@ def fetch_from_url(url: str, sha256: str | None, offline: bool, spec: str, folde
     return file
 
 
+def find_files(pattern: str, folder: str = "") -> list[Path]:
+    """Return the files in torch's folder of checkpoints, or in a folder within it, whose names fit a pattern."""
+    return sorted((_find_hub_folder() / "checkpoints" / folder).glob(pattern))
+
+
 def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
     """Check that `fetch_from_url` would find a file on this machine or could download it.
 
@@ -92,9 +99,15 @@ def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
 
 def _locate(url: str, folder: str) -> Path:
     """Return where a published file is kept."""
-    import torch
+    return _find_hub_folder() / "checkpoints" / folder / url.rpartition("/")[2]
 
-    return Path(torch.hub.get_dir()) / "checkpoints" / folder / url.rpartition("/")[2]
+
+def _find_hub_folder() -> Path:
+    """Return torch's folder of downloads (`torch.hub.get_dir`), without importing torch, which takes seconds."""
+    if (torch := sys.modules.get("torch")) is not None:  # a script may have set another one
+        return Path(torch.hub.get_dir())
+    caches = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    return Path(os.getenv("TORCH_HOME", f"{caches}/torch")).expanduser() / "hub"
 
 
 def _describe(url: str, file: Path) -> str:

@@ -64,7 +64,7 @@ def _check(setup: Setup[InceptionOptions]) -> None:
 
     check_device(setup.device)
     weights.check(setup.options, setup.offline)
-    if setup.options.checkpoint:
+    if setup.options.checkpoint and not setup.dry:
         from t2i_torchmetrics import inception
 
         inception.network(setup.options, setup.options.checkpoint)  # its 100 MB are loaded in a second

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
 from t2i_core.api.errors import BadModel
 from t2i_torch_support import url_files
 from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_torchmetrics.judge_plugin import SHA256
 from t2i_torchmetrics.options import InceptionOptions
+
+if TYPE_CHECKING:
+    import torch
 
 SPEC = "inception-v3"
 URL = "https://github.com/toshas/torch-fidelity/releases/download/v0.2.0/weights-inception-2015-12-05-6726825d.pth"
@@ -39,6 +42,8 @@ def read_trusted(file: Path) -> io.BytesIO:
 
     The network's class would unpickle any object; this function reads the file as weights only. Raises BadModel.
     """
+    import torch
+
     data = io.BytesIO()
     torch.save(_state(file), data)
     data.seek(0)
@@ -47,6 +52,8 @@ def read_trusted(file: Path) -> io.BytesIO:
 
 def _state(file: Path) -> Mapping[str, torch.Tensor]:
     """Return a file's weights by name. Raises BadModel."""
+    import torch
+
     try:
         if file.suffix == ".safetensors":
             from safetensors.torch import load_file

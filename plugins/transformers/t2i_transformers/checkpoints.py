@@ -216,17 +216,18 @@ def fetch(place: CheckpointPlace, offline: bool, sha256: str | None = None, weig
     offline = offline or constants.HF_HUB_OFFLINE
     at = commit(place, offline)
     why = None if offline else hub_files.find_outage()
+    local = offline or why is not None
     wanted = [*_SIDE_FILES, *([SAFE, COLOURS, "model-*-of-*.safetensors"] if weights else [])]
     try:
-        folder = Path(
-            snapshot_download(
+        with hub_files.network(allowed=not local):
+            found = snapshot_download(
                 place.name,
                 revision=at,
-                local_files_only=offline or why is not None,
+                local_files_only=local,
                 allow_patterns=wanted,
                 ignore_patterns=["*/*"],
             )
-        )
+        folder = Path(found)
     except LocalEntryNotFoundError as error:
         raise NotHere(place.name, place.spec, None if offline else why or describe_error(error)) from error
     except Exception as error:  # errors of the hub and of the network

@@ -178,7 +178,8 @@ def _places(
 def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[ObjectClass, ...]:
     from . import checkpoints
 
-    config = checkpoints.config(_places(name, argument, options)[0], offline=False)
+    # `_resolve` has fetched the config
+    config = checkpoints.config(_places(name, argument, options)[0], offline=True)
     return tuple(checkpoints.classes(config).values())
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from t2i_core.api.errors import BadModel, UnknownName
+
+if TYPE_CHECKING:
+    from .options import DetectOptions
 
 RELEASE = "v8.4.0"
 
@@ -51,3 +55,28 @@ def url(name: str) -> str:
     """Return the address of an asset, at its publisher or in the user's mirror of the release."""
     published = f"https://github.com/ultralytics/assets/releases/download/{RELEASE}"
     return f"{os.environ.get(MIRROR_VARIABLE, published).rstrip('/')}/{name}.pt"
+
+
+def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
+    """Return a checkpoint's file; download a missing asset if that is allowed. Raises BadModel.
+
+    ultralytics publishes no digests. Unless the user gives one, t2i records an asset's digest at the first
+    download.
+    """
+    from t2i_torch_support import url_files
+    from t2i_torch_support.weights import check_file
+
+    if path := local(argument):
+        return check_file(path, options.sha256, f"ultralytics:{argument}")
+    spec, folder = f"ultralytics:{argument}", f"ultralytics/{RELEASE}"
+    return url_files.fetch_from_url(url(argument), options.sha256, offline, spec, folder)
+
+
+def pin_digest(argument: str, options: DetectOptions, offline: bool) -> DetectOptions:
+    """Return an asset's options with its digest, which results depend on. Raises BadModel.
+
+    The asset is downloaded if it is missing and may be downloaded, because its digest is not published.
+    """
+    from t2i_core.files.digest import digest_file
+
+    return options.model_copy(update={"sha256": digest_file(fetch(argument, options, offline))})

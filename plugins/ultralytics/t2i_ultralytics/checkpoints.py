@@ -17,8 +17,6 @@ from zipfile import is_zipfile
 
 import torch
 from t2i_core.api.errors import BadModel, BadOption
-from t2i_core.files.digest import digest_file
-from t2i_torch_support import url_files
 from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_ultralytics import assets, coco, library
@@ -50,27 +48,7 @@ def check(argument: str, options: DetectOptions, masks: bool) -> None:
         BadModel: The checkpoint is not valid.
         BadOption: An option does not fit the checkpoint.
     """
-    _check_facts(read_facts(fetch(argument, options, offline=True), argument), argument, options, masks)
-
-
-def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
-    """Return the checkpoint's file; download a missing asset if that is allowed. Raises BadModel.
-
-    ultralytics publishes no digests. Unless the user gives one, t2i records an asset's digest at the first
-    download.
-    """
-    if path := assets.local(argument):
-        return check_file(path, options.sha256, f"ultralytics:{argument}")
-    spec, folder = f"ultralytics:{argument}", f"ultralytics/{assets.RELEASE}"
-    return url_files.fetch_from_url(assets.url(argument), options.sha256, offline, spec, folder)
-
-
-def pin_digest(argument: str, options: DetectOptions, offline: bool) -> DetectOptions:
-    """Return an asset's options with its digest, which results depend on. Raises BadModel.
-
-    The asset is downloaded if it is missing and may be downloaded, because its digest is not published.
-    """
-    return options.model_copy(update={"sha256": digest_file(fetch(argument, options, offline))})
+    _check_facts(read_facts(assets.fetch(argument, options, offline=True), argument), argument, options, masks)
 
 
 def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> tuple[Any, Facts, Path]:
@@ -81,7 +59,7 @@ def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> t
         BadModel: The checkpoint is not valid.
         BadOption: An option does not fit the checkpoint.
     """
-    file = fetch(argument, options, offline)
+    file = assets.fetch(argument, options, offline)
     network = _read(file, argument)
     found = _facts(network, file, argument)
     _check_facts(found, argument, options, masks)

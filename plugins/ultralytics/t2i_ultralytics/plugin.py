@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from t2i_ultralytics.options import DetectOptions, SegmentOptions
 if TYPE_CHECKING:
     from t2i_core.api import Judge
 
+_LIBRARY = "ultralytics"
 _LICENCE = "AGPL-3.0 (ultralytics, its weights too); trained on COCO, whose images have their own licences"
 _NOTES = (
     "ultralytics and its weights are AGPL-3.0 (or under a commercial licence): if you distribute software built "
@@ -108,6 +110,9 @@ def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
         assets.check(_get_argument(setup), masks)
         if not setup.offline:
             return  # spares the import of ultralytics
+        assets.fetch(_get_argument(setup), setup.options, offline=True)
+        if setup.dry:
+            return
     from t2i_ultralytics import checkpoints
 
     checkpoints.check(_get_argument(setup), setup.options, masks)
@@ -117,15 +122,13 @@ def _pin(masks: bool, setup: Setup[DetectOptions]) -> DetectOptions:
     if setup.options.sha256 or assets.local(_get_argument(setup)):
         return setup.options  # spares the import of ultralytics
     assets.check(_get_argument(setup), masks)
-    from t2i_ultralytics import checkpoints
-
-    return checkpoints.pin_digest(_get_argument(setup), setup.options, setup.offline)
+    if importlib.util.find_spec(_LIBRARY) is None:  # before a file is downloaded for it
+        raise ModuleNotFoundError(f"No module named {_LIBRARY!r}", name=_LIBRARY)
+    return assets.pin_digest(_get_argument(setup), setup.options, setup.offline)
 
 
 def _prefetch(setup: Setup[DetectOptions]) -> None:
-    from t2i_ultralytics import checkpoints
-
-    checkpoints.fetch(_get_argument(setup), setup.options, setup.offline)
+    assets.fetch(_get_argument(setup), setup.options, setup.offline)
 
 
 def _get_argument(setup: Setup[DetectOptions]) -> str:

@@ -1,0 +1,158 @@
+"""Facts about this machine for `t2i doctor`, without importing a heavy library, calling a server or writing."""
+
+from __future__ import annotations
+
+import importlib.util
+import locale
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from t2i_core.files.byte_size import format_size
+from t2i_core.files.write_check import find_write_obstacle
+from t2i_core.storage.cache import measure_folder
+
+_SECONDS_FOR_GPUS = 5
+"""Time limit for the driver's tool."""
+
+_VARIABLES = (
+    *("T2I_CACHE_DIR", "T2I_CACHE_LIMIT", "T2I_DISABLE_PLUGINS", "HF_HOME", "HF_HUB_CACHE", "HF_ENDPOINT"),
+    *("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "TORCH_HOME", "CUDA_VISIBLE_DEVICES"),
+    *("OMP_NUM_THREADS", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "TMPDIR"),
+)
+"""Environment variables that change where files lie and which servers are asked."""
+
+
+def measure_memory() -> dict[str, int | None]:
+    """Return the total and free memory in bytes; None if the system does not report it."""
+    page = _read_system("SC_PAGE_SIZE")
+    sizes = {"total": _read_system("SC_PHYS_PAGES"), "free": _read_system("SC_AVPHYS_PAGES")}
+    return {name: pages * page if pages and page else None for name, pages in sizes.items()}
+
+
+def _read_system(name: str) -> int | None:
+    known = getattr(os, "sysconf_names", {})
+    return os.sysconf(name) if name in known else None
+
+
+def list_devices() -> list[str]:
+    """Return a line for each device that torch can use, as far as its build and the driver tell.
+
+    torch itself is not imported, which takes seconds; whether it works with the driver is not known.
+    """
+    build = _read_torch_build()
+    if build is None:
+        return ["cpu (torch is not installed)"]
+    if platform.system() == "Darwin" and platform.machine() == "arm64":
+        return ["mps", "cpu"]
+    if build != "cpu":
+        gpus, note = _list_gpus()
+        return [*gpus, f"cpu{f' ({note})' if note else ''}"]
+    gpus, _ = _list_gpus()
+    without = f" ({len(gpus)} GPUs are not used: the installed torch is built for cpu only)" if gpus else ""
+    return [f"cpu{without}"]
+
+
+def _read_torch_build() -> str | None:
+    """Return what torch is built for, `cuda 12.8`, `rocm 6.4` or `cpu`; None if it is not installed."""
+    try:
+        found = importlib.util.find_spec("torch")
+    except (ImportError, ValueError):
+        found = None
+    if found is None or not found.origin:
+        return None
+    try:
+        text = Path(found.origin).with_name("version.py").read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    for name, variable in (("cuda", "cuda"), ("rocm", "hip")):
+        if version := re.search(rf"^{variable}\b.*=\s*['\"]([\d.]+)", text, re.MULTILINE):
+            return f"{name} {version[1]}"
+    return "cpu"
+
+
+def _list_gpus() -> tuple[list[str], str]:
+    """Return the GPUs that the driver lists, and a note if that is not known."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return [], "no nvidia-smi: GPUs are not known"
+    query = "--query-gpu=index,name,memory.total,memory.free,driver_version"
+    try:
+        done = subprocess.run(
+            [tool, query, "--format=csv,noheader,nounits"],
+            capture_output=True, text=True, timeout=_SECONDS_FOR_GPUS, check=True,
+        )  # fmt: skip
+        rows = [line.split(", ") for line in done.stdout.splitlines()]
+        return [
+            f"cuda:{index} {name}, {_format_mib(total)}, {_format_mib(free)} free (driver {driver})"
+            for index, name, total, free, driver in rows
+        ], ""
+    except subprocess.TimeoutExpired:
+        return [], f"nvidia-smi does not answer within {_SECONDS_FOR_GPUS} s"
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        return [], f"nvidia-smi fails: {' '.join(str(error).split())}"
+
+
+def _format_mib(text: str) -> str:
+    """Return a number of MiB as a size; other texts (`[N/A]`) stay."""
+    return format_size(int(text) * 2**20) if text.strip().isdecimal() else text
+
+
+def describe_folder(folder: Path) -> dict[str, Any]:
+    """Return a folder's path, whether it is writable, its size and the space left on its disk.
+
+    The size of a folder that cannot be read is None.
+    """
+    place = folder.absolute()
+    existing = next(p for p in (place, *place.parents) if os.access(p, os.F_OK))  # Path.exists may raise
+    return {
+        "folder": str(folder),
+        "writable": find_write_obstacle(folder) is None,
+        "bytes": measure_folder(folder) if os.access(existing, os.R_OK | os.X_OK) else None,
+        "free": shutil.disk_usage(existing).free,
+    }
+
+
+def describe_hub() -> dict[str, Any] | None:
+    """Return the folder of the Hugging Face hub's downloads, its space, and whether there is a token.
+
+    Returns None if its client is not installed. The token is not read.
+    """
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return None
+    from huggingface_hub import constants
+
+    folder = Path(constants.HF_HUB_CACHE)
+    token = bool(os.environ.get("HF_TOKEN")) or Path(constants.HF_TOKEN_PATH).is_file()
+    place = describe_folder(folder)
+    return {**place, "bytes": None, "token": token, "offline": bool(constants.HF_HUB_OFFLINE)}
+
+
+def list_variables() -> dict[str, str]:
+    """Return the environment variables that matter and are set, addresses without user and password."""
+    names = [name for each in _VARIABLES for name in (each, each.lower()) if name in os.environ]
+    return {name: _hide_user(os.environ[name]) for name in dict.fromkeys(names)}
+
+
+def _hide_user(text: str) -> str:
+    try:
+        user = urlsplit(text).netloc.rpartition("@")[0]
+    except ValueError:
+        return "(not a valid address)"
+    return text.replace(f"{user}@", "***@") if user else text
+
+
+def describe_terminal() -> dict[str, Any]:
+    """Return the encoding of the output, the language, whether it is a terminal, and its width."""
+    return {
+        "encoding": getattr(sys.__stdout__, "encoding", None),
+        "language": ".".join(filter(None, locale.getlocale())) or None,
+        "is_terminal": bool(sys.__stdout__ and sys.__stdout__.isatty()),
+        "columns": shutil.get_terminal_size().columns,
+    }
