@@ -22,6 +22,7 @@ from ..api.plugin_info import (
     ExistingImagesInfo,
     GeneratorInfo,
     MetricInfo,
+    PromptSourceInfo,
     SelfJudgingInfo,
     SinkInfo,
 )
@@ -426,7 +427,7 @@ class _Planner:
         labels: Labels | None,
     ) -> tuple[str, tuple[Prompt, ...]]:
         """Return the prompts' name and the prompts, as many as the limit allows."""
-        names = self.request.prompts
+        names: tuple[str | PromptSourceInfo, ...] = self.request.prompts
         own_prompts = generator.info.prompts if isinstance(generator.info, ExistingImagesInfo) else None
         if not names and own_prompts is not None:
             names = (generator.spec,)
@@ -444,27 +445,31 @@ class _Planner:
             key = (names, labels)
             if key not in self.lists:
                 sources = tuple(self.read(name, labels) for name in names)
-                check_prompts(list(chain.from_iterable(sources)), " + ".join(names), self.dry)
+                check_prompts(list(chain.from_iterable(sources)), _name_prompts(names), self.dry)
                 self.lists[key] = sources
         total = sum(map(len, self.lists[key]))
         if key not in self.limited:
             self.limited[key] = limit_prompts(self.lists[key], self.request.limit)
         chosen = self.limited[key]
         if len(chosen) < total:
-            self.notes.append(f"{len(chosen)} of {total} prompts of {' + '.join(names)}, a seeded sample")
-        return " + ".join(names), chosen
+            self.notes.append(f"{len(chosen)} of {total} prompts of {_name_prompts(names)}, a seeded sample")
+        return _name_prompts(names), chosen
 
-    def read(self, name: str, labels: Labels | None) -> Sequence[Prompt]:
-        """Read one prompt source or file."""
-        if is_prompt_file(name):
+    def read(self, name: str | PromptSourceInfo, labels: Labels | None) -> Sequence[Prompt]:
+        """Read one prompt source, file or descriptor; repetitions in what the user wrote are merged."""
+        merged = 0
+        if isinstance(name, str) and is_prompt_file(name):
             prompts, merged = merge_duplicates(read_prompts(name))
-            self.notes += _describe_repetitions(name, len(prompts), merged, len({p.text for p in prompts}))
-            return prompts
-        source = self.find("prompt_source", name)
-        prompts = load_prompts(
-            source, labels if source.info.reads_labels else None, self.request.offline, self.dry
+        else:
+            source = self.find("prompt_source", name)
+            prompts = load_prompts(
+                source, labels if source.info.reads_labels else None, self.request.offline, self.dry
+            )
+            if isinstance(name, PromptSourceInfo):
+                prompts, merged = merge_duplicates(prompts)
+        self.notes += _describe_repetitions(
+            _name_prompts([name]), len(prompts), merged, len({p.text for p in prompts})
         )
-        self.notes += _describe_repetitions(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
@@ -485,6 +490,11 @@ def _is_judged_alike(bound: Job, job: Job) -> bool:
         and judges[0] == judges[1]
         and (bound.prompts, bound.seeds) == (job.prompts, job.seeds)
     )
+
+
+def _name_prompts(names: Sequence[str | PromptSourceInfo]) -> str:
+    """Return the name of prompts in results."""
+    return " + ".join(name if isinstance(name, str) else name.name for name in names)
 
 
 def _describe_repetitions(name: str, kept: int, merged: int, texts: int) -> list[str]:
