@@ -115,7 +115,7 @@ class ModelInMemory:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what the images depend on, for the digest of code."""
-        return {"state": self.state or find_state(self.model)}
+        return {"state": self.state or self.model}
 
     def __call__(self, setup: Setup[Any]) -> Any:
         """Return the generator."""
@@ -125,26 +125,6 @@ class ModelInMemory:
         if self.is_pipeline:
             return _Pipeline(self.model, given, setup.batch_size or 1)
         return _Function(self.model, given)
-
-
-def find_state(model: Any) -> Any:
-    """Return the values that a model's images depend on, as `digest_code` takes them.
-
-    Of a pipeline of diffusers these are its class and its components. What a call leaves behind on it, on its
-    scheduler and on its tokenizers does not count.
-    """
-    parts = getattr(model, "components", None)
-    if not isinstance(parts, Mapping):
-        return model
-    return type(model), {name: _find_part_state(part) for name, part in parts.items()}
-
-
-def _find_part_state(part: Any) -> Any:
-    if hasattr(part, "get_vocab"):
-        return type(part), repr(part), sorted(part.get_vocab().items())
-    if hasattr(part, "config") and not hasattr(part, "state_dict"):
-        return type(part), dict(part.config)
-    return part
 
 
 class _Gone:

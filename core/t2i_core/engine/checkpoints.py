@@ -12,7 +12,7 @@ from ..api.errors import BadOption
 from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..results.result import Comparison, Result
 from ..results.run import Run
-from .callable_model import ModelInMemory, describe_callable, find_state
+from .callable_model import ModelInMemory, describe_callable
 from .code.digest import UnhashableCode, digest_code
 from .evaluation import evaluate
 from .request import ModelRequest
@@ -120,7 +120,7 @@ class CheckpointScorer:
 def _freeze(model: Callable[..., Any]) -> GeneratorInfo:
     """Return a model in memory with the digest of its present state."""
     try:
-        state = digest_code(find_state(model))
+        state = digest_code(model)
     except UnhashableCode:  # every checkpoint counts as another model then, as it should
         state = f"this checkpoint alone: {secrets.token_hex(16)}"
     return describe_callable(model, state)
