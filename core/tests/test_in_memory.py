@@ -311,6 +311,14 @@ def test_a_checkpoint_with_the_same_weights_differs_by_nothing() -> None:
     assert found.run.folder.name == "step-last"
     with pytest.raises(BadOption):
         scorer(network, 1)
+    with pytest.raises(BadOption):
+        scorer(ModelRequest(grey, matrix={"level": [1, 2]}), 2)
+
+
+def test_a_checkpoint_may_have_settings() -> None:
+    scorer = make_scorer()
+    assert scorer(ModelRequest(grey, settings={"level": 20}), 1).results[0].score == 20.5
+    assert scorer(ModelRequest(grey, settings={"level": 30}), 2).comparisons[0].diff == 10
 
 
 def test_failures_of_the_checkpoint_before_are_not_drawn_with_new_weights() -> None:

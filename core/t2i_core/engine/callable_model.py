@@ -33,7 +33,7 @@ _FILTERS = ("nsfw_content_detected", "nsfw_detected", "watermark_detected")
 """Fields of a pipeline's output in which filters mark the images that they blanked."""
 
 
-def describe_callable(model: Callable[..., Any], state: str | None = None) -> GeneratorInfo:
+def describe_callable(model: Callable[..., Any]) -> GeneratorInfo:
     """Return the descriptor of a model in memory.
 
     A model whose call has the arguments `prompt` and `generator` is a pipeline: it returns an object with the list
@@ -42,7 +42,6 @@ def describe_callable(model: Callable[..., Any], state: str | None = None) -> Ge
 
     Args:
         model: The model.
-        state: Digest of everything that its images depend on. If None, it is computed when a run is planned.
 
     Raises:
         ValueError: If the model cannot be called like this.
@@ -68,7 +67,7 @@ def describe_callable(model: Callable[..., Any], state: str | None = None) -> Ge
         name=_find_name(model),
         summary="A model in memory.",
         options=_make_options(settings),
-        create=ModelInMemory(model, pipeline, state),
+        create=ModelInMemory(model, pipeline),
         code=("engine/callable_model.py",),
     )
 
@@ -106,7 +105,7 @@ class ModelInMemory:
     Attributes:
         model: The function or pipeline; None for a checkpoint whose weights have changed since.
         is_pipeline: True if it is called as a pipeline.
-        state: Digest of everything that its images depend on; None if it is to be computed.
+        state: Digest of everything that its images depend on. If None, it is computed when a run is planned.
     """
 
     model: Callable[..., Any] | None

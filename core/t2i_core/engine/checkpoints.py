@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ from ..api.errors import BadOption
 from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..results.result import Comparison, Result
 from ..results.run import Run
-from .callable_model import ModelInMemory, describe_callable
+from .callable_model import ModelInMemory
 from .code.digest import UnhashableCode, digest_code
-from .evaluation import evaluate
+from .evaluation import Model, evaluate
 from .request import ModelRequest
 
 if TYPE_CHECKING:
@@ -70,30 +70,33 @@ class CheckpointScorer:
         self._last: ModelRequest | None = None
         self.checkpoints: list[ScoredCheckpoint] = []
 
-    def __call__(self, model: str | GeneratorInfo | Callable[..., Any], step: int | str) -> ScoredCheckpoint:
+    def __call__(self, model: Model, step: int | str) -> ScoredCheckpoint:
         """Score a checkpoint.
 
         Args:
-            model: The model in its present state, as `evaluate` takes it. Of a model in memory only the digest of
-                its weights is kept, so that they may change afterwards.
+            model: One model in its present state, as `evaluate` takes it; in a `ModelRequest` with settings. Of a
+                model in memory only the digest of its weights is kept, so that they may change afterwards.
             step: The training step, for the label.
 
         Returns:
             The checkpoint's results, and its difference to the checkpoint before.
 
         Raises:
-            BadOption: If the step was scored already.
+            BadOption: If the step was scored already, or these are several models.
             T2IError: As `evaluate`.
         """
         label = f"step {step}"
         if any(label == each.label for each in self.checkpoints):
             raise BadOption(f"checkpoint {label!r} was scored already; give each its own step")
-        now = ModelRequest(model if isinstance(model, str | GeneratorInfo) else _freeze(model), label)
+        models = list((model if isinstance(model, ModelRequest) else ModelRequest(model)).expand())
+        if len(models) > 1:
+            raise BadOption(f"checkpoint {label!r}: must be one model (got {len(models)})")
+        now = _freeze(models[0], label)
         options = dict(self._options)
         if "out" in options:
             options["out"] = Path(options["out"]) / f"step-{step}"
         run = evaluate(self._metric, [now, *([self._last] if self._last else [])], **options)
-        self._last = _without_weights(now)
+        self._last = _drop_weights(now)
         self.checkpoints.append(ScoredCheckpoint(step, label, run))
         return self.checkpoints[-1]
 
@@ -117,18 +120,22 @@ class CheckpointScorer:
         return pd.DataFrame(rows, columns=columns)
 
 
-def _freeze(model: Callable[..., Any]) -> GeneratorInfo:
-    """Return a model in memory with the digest of its present state."""
-    try:
-        state = digest_code(model)
-    except UnhashableCode:  # every checkpoint counts as another model then, as it should
-        state = f"this checkpoint alone: {secrets.token_hex(16)}"
-    return describe_callable(model, state)
+def _freeze(model: ModelRequest, label: str) -> ModelRequest:
+    """Return a model with the digest of its present state, if it is in memory."""
+    info = model.spec
+    if isinstance(info, GeneratorInfo) and isinstance(info.create, ModelInMemory):
+        try:
+            state = digest_code(info.create.model)
+        except UnhashableCode:  # every checkpoint counts as another model then, as it should
+            state = f"this checkpoint alone: {secrets.token_hex(16)}"
+        info = replace(info, create=replace(info.create, state=state))
+    return ModelRequest(info, label, model.settings)
 
 
-def _without_weights(checkpoint: ModelRequest) -> ModelRequest:
-    """Return a checkpoint whose images can only be found in the cache."""
+def _drop_weights(checkpoint: ModelRequest) -> ModelRequest:
+    """Return a checkpoint whose images can only be found in the cache, if its weights may change now."""
     info = checkpoint.spec
     if not isinstance(info, GeneratorInfo) or not isinstance(info.create, ModelInMemory):
         return checkpoint
-    return ModelRequest(replace(info, create=replace(info.create, model=None)), checkpoint.label)
+    gone = replace(info, create=replace(info.create, model=None))
+    return ModelRequest(gone, checkpoint.label, checkpoint.settings)

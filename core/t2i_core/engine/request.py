@@ -6,7 +6,7 @@ states its type, limits, default and help text once; its `CommandOption` says ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from itertools import product
 from math import prod
@@ -76,7 +76,7 @@ class ModelRequest:
     """One generator under one setting, or every combination of several generators and settings."""
 
     spec: Annotated[
-        str | GeneratorInfo | tuple[str | GeneratorInfo, ...],
+        str | GeneratorInfo | Callable[..., Any] | tuple[str | GeneratorInfo | Callable[..., Any], ...],
         ReadBy(_read_spec, str | list[str]),
         Field(
             description="Generator, as `--model` takes it; or several.",
