@@ -21,7 +21,7 @@ ROOMS = {"api", "files", "io", "results", "statistics", "testing"}
 LIBRARY = "t2i_torch_support"
 """The plugin without hooks that others import."""
 
-ROOT_NAMES = {"ModelRequest", "Run", "evaluate", "load_run"}
+ROOT_NAMES = {"CheckpointScorer", "ModelRequest", "Run", "evaluate", "load_run"}
 
 OTHER_PLUGINS = {
     "plugins/miniworld/training/calibrate_detector.py": {"t2i_transformers"},

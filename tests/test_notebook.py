@@ -37,7 +37,8 @@ def fill(level):
 def show(model, metric=MEAN, *more):
     '''Evaluate on two prompts; print the score and how many images the generator was asked for.'''
     Path("drawn.txt").write_text("")
-    run = evaluate(metric, model, prompts="test-prompts", seeds=1, resolver=StaticResolver(TEST_PROMPTS, *more))
+    run = evaluate(metric, model, prompts="test-prompts", seeds=1, progress=False,
+                   resolver=StaticResolver(TEST_PROMPTS, *more))
     print(json.dumps([run.results[0].score, len(Path("drawn.txt").read_text())]))
 """
 
@@ -163,3 +164,45 @@ def test_a_redefined_component_is_not_served_what_another_has_made(tmp_path: Pat
     assert {name: printed for name, (printed, _) in again.items()} == {
         name: [score, 0] for name, _, (score, _) in CELLS
     }
+
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "models-in-memory.ipynb"
+FOUND = """
+import json
+print(json.dumps({
+    "scores": {result.label: result.score for result in run.results},
+    "differences": {comparison.b: [comparison.diff, comparison.n] for comparison in run.comparisons[:2]},
+    "made": run.made.images,
+    "history": scorer.history[["score", "diff"]].values.tolist(),
+    "panels": len(run.plot().spec["data"]["values"]),
+}))
+"""
+
+
+@pytest.mark.long
+def test_the_example_notebook_compares_a_changed_model(tmp_path: Path) -> None:
+    notebook = nbformat.read(EXAMPLE, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in code)
+    notebook.cells.append(nbformat.v4.new_code_cell(FOUND))
+    NotebookClient(
+        notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    found = json.loads(notebook.cells[-1].outputs[0]["text"])
+    scores = found["scores"]
+    assert list(scores) == ["6 steps", "1 step", "wordy"]
+    assert scores["6 steps"] > scores["1 step"]  # one step leaves noise
+    assert found["differences"] == {
+        label: [pytest.approx(scores["6 steps"] - scores[label]), 8] for label in ("1 step", "wordy")
+    }
+    assert found["made"] == 16  # the images of the unchanged model were there
+    (first, _), (second, difference) = found["history"]
+    assert second - first == pytest.approx(difference)
+    assert second < first  # noise on the weights
+    shown = [{kind for output in cell.outputs for kind in output.get("data", {})} for cell in code]
+    assert [kinds >= {"text/html"} for kinds in shown] == [False, True, True, True, False, True, True]
+    assert {"application/vnd.vegalite.v5+json", "image/svg+xml"} <= shown[4]
+    bars = [output for output in code[2].outputs if output["output_type"] == "display_data"]
+    assert len(bars) == 1  # drawn again in place
+    assert "images of wordy" in bars[0]["data"]["text/html"]
+    assert "8/8" in bars[0]["data"]["text/html"]

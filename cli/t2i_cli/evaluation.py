@@ -15,6 +15,7 @@ from t2i_core.api.errors import FailedRun, T2IError
 from t2i_core.api.terminal import console, print_json, write_line
 from t2i_core.engine.dry_run import forecast_plan, forecast_request
 from t2i_core.engine.plan import make_plan
+from t2i_core.engine.progress_display import show_progress
 from t2i_core.results.score_tables import print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
@@ -22,7 +23,6 @@ from t2i_registry import Registry
 from .commands import UsageError, say_error
 from .interrupts import find_exit_code, raise_interrupt
 from .plan_tables import print_images, print_plan
-from .progress import show_progress
 from .request import make_request
 from .terminal import keep_stdout_clean
 
@@ -107,7 +107,7 @@ def _run(plan: Plan) -> Run:
 
     sys.stdout.flush()
     try:
-        with keep_stdout_clean(), show_progress() as progress:
+        with keep_stdout_clean(), show_progress(raise_interrupt) as progress:
             return run_plan(plan, progress)
     except (KeyboardInterrupt, T2IError) as error:
         if (code := find_exit_code(error)) is None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from t2i_core.api.terminal import make_table, shown
-
-from .progress import format_duration, format_rate
+from t2i_core.engine.progress_display import format_duration, format_rate
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 from t2i_cli import interrupts
-from t2i_cli.progress import Lines, format_duration
+from t2i_core.engine.progress_display import Lines, format_duration
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.result import Score
 from t2i_core.results.score_tables import print_results
@@ -47,7 +47,7 @@ def test_a_stage_without_work_says_nothing():
 
 
 def test_an_interrupt_that_was_swallowed_is_raised_at_the_next_stage_or_item(monkeypatch):
-    lines = Lines(io.StringIO())
+    lines = Lines(io.StringIO(), check=interrupts.raise_interrupt)
     with lines.task("images", 2, "images") as task:
         task.advance()
         monkeypatch.setattr(interrupts, "_received", [2])

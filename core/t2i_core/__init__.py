@@ -1,7 +1,7 @@
 """t2i: evaluate text-to-image models.
 
-`evaluate` runs an evaluation and `load_run` reads a finished one; `t2i_core.api` holds all that a plugin author
-needs. Each name is loaded when it is first used.
+`evaluate` runs an evaluation, `load_run` reads a finished one, and `CheckpointScorer` follows a training;
+`t2i_core.api` holds all that a plugin author needs. Each name is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # for type checkers: the same names as in `_HOME`
+    from .engine.checkpoints import CheckpointScorer as CheckpointScorer
     from .engine.evaluation import evaluate as evaluate
     from .engine.request import ModelRequest as ModelRequest
     from .results.run import Run as Run
     from .results.run import load_run as load_run
 
 _HOME = {
+    "CheckpointScorer": "engine.checkpoints",
     "ModelRequest": "engine.request",
     "evaluate": "engine.evaluation",
     "Run": "results.run",

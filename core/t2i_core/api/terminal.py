@@ -1,13 +1,15 @@
 """Output of commands, also of plugins' commands: no text can control the terminal or imitate another line.
 
-A command depends on typer and rich itself; core does not.
+A command depends on typer itself; core does not.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .text import STEERING, escape_control_characters
@@ -28,6 +30,21 @@ def console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def render_html(draw: Callable[[Console], None], width: int = PIPE_WIDTH) -> str:
+    """Return what a function prints to a console as HTML, for notebooks.
+
+    Args:
+        draw: Prints to the console that it gets.
+        width: Width in characters.
+    """
+    from rich.console import Console
+
+    drawn = Console(file=io.StringIO(), record=True, width=width, force_jupyter=False, highlight=False)
+    draw(drawn)
+    style = "white-space: pre; line-height: normal; font-family: Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+    return drawn.export_html(inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>')
 
 
 def shown(value: object, style: str = "") -> Text:

@@ -3,42 +3,56 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..api.errors import BadOption, BadPrompts
 from ..api.plugin_info import GeneratorInfo, MetricInfo
-from ..api.progress import Progress, Silent
-from ..api.resolver import Resolver
+from ..api.progress import Progress
+from ..api.resolver import Resolver, installed_resolver
 from ..results.run import Run
 from ..storage.cache import use_cache
 from .component import Component
+from .given_images import list_image_models
+from .given_prompts import make_prompts, read_prompts_argument
 from .plan import make_plan
+from .progress_display import choose_progress
 from .request import ModelRequest, Request
 from .request_field import list_fields
+from .request_values import list_values
 from .run import run_plan
 from .thread_pools import sleep_while_waiting
+
+Model = str | GeneratorInfo | ModelRequest | Callable[..., Any]
 
 
 def evaluate(
     metric: str | MetricInfo | Sequence[str | MetricInfo],
-    model: str | GeneratorInfo | ModelRequest | Sequence[str | GeneratorInfo | ModelRequest],
+    model: Model | Sequence[Model] = (),
     *,
+    images: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
     judge: str | Sequence[str] = (),
     resolver: Resolver[Component[Any]] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> Run:
     """Evaluate models under metrics, with the same names and results as `t2i eval`.
 
     Args:
         metric: Metrics by name, or descriptors (`MetricInfo`) of your own.
-        model: Models by name, or descriptors (`GeneratorInfo`) of your own; a `ModelRequest` is a model under
+        model: Models by name; a function that takes a prompt's text and a seed and returns an image; a loaded
+            pipeline of diffusers; or descriptors (`GeneratorInfo`) of your own. A `ModelRequest` is a model under
             settings, with a label.
+        images: Images instead of a model, one for each prompt in the same order: PIL images, uint8 arrays of shape
+            (height, width, 3), or paths. Several such lists, by label, are compared. `prompts` must be given.
         judge: Judges to take instead of the chosen ones, `NAME` or `CAPABILITY=NAME`.
         resolver: Finds components by name. Default: the installed registry.
-        progress: Is told how far the run is.
+        progress: True shows bars (lines, if standard error is no terminal), False nothing. If None, bars are
+            shown in a notebook and on a terminal. A `Progress` of your own is told how far the run is.
         **options: The other fields of `Request`: prompts, seeds, limit, options, out, fresh, device, and so on, as
-            `help(Request)` and the command line describe them.
+            `help(Request)` and the command line describe them. `prompts` may also be a list of texts, of `Prompt`
+            or both, or a column of a table; a single text, and a list of names of installed sources or of files,
+            names where the prompts come from. Seeds may be integers of numpy.
 
     Returns:
         The run. If more samples fail than `max_failed` allows, `Run.failed` says so; if a sink fails,
@@ -52,15 +66,34 @@ def evaluate(
         >>> run.results[0].score  # doctest: +SKIP
         1.0
     """
-    values: dict[str, Any] = {"metrics": metric, "models": model, "judges": judge, **options}
-    request = Request(**values)
+    request = _make_request({"metrics": metric, "models": model, "judges": judge, **options}, images, resolver)
     sleep_while_waiting()
-    progress = progress or Silent()
-    with use_cache(progress.note):
-        run = run_plan(make_plan(request, resolver), progress)
-    for failure in run.sink_failures:
-        progress.note(failure.reason)
+    with choose_progress(progress) as display:
+        with use_cache(display.note):
+            run = run_plan(make_plan(request, resolver), display)
+        for failure in run.sink_failures:
+            display.note(failure.reason)
     return run
+
+
+def _make_request(values: dict[str, Any], images: Any, resolver: Resolver[Component[Any]] | None) -> Request:
+    """Return a request whose prompts and images may be values in memory."""
+    if images is not None:
+        if list_values(values["models"]):
+            raise BadOption("images and model cannot be given together; leave one out")
+        given = values.get("prompts")
+        if given is None or isinstance(given, str):
+            raise BadPrompts("images need their prompts, in the same order: prompts=[...], a text or Prompt each")
+        values["prompts"] = make_prompts(given)
+        values["models"] = list_image_models(images, values["prompts"])
+    if values.get("prompts") is not None:
+        values["prompts"] = read_prompts_argument(values["prompts"], lambda: _list_prompt_sources(resolver))
+    return Request(**values)
+
+
+def _list_prompt_sources(resolver: Resolver[Component[Any]] | None) -> set[str]:
+    installed = (resolver or installed_resolver()).manifest()
+    return {str(entry["name"]) for entry in installed if entry["kind"] == "prompt_source"}
 
 
 def name_options(own: inspect.Signature, request: type[Request]) -> inspect.Signature:

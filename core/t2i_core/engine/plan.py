@@ -33,6 +33,7 @@ from ..api.plugin_info import (
     GeneratorInfo,
     JudgeInfo,
     MetricInfo,
+    PromptSourceInfo,
     SelfJudgingInfo,
     SinkInfo,
 )
@@ -517,7 +518,7 @@ class _Planner:
         labels: Labels | None,
     ) -> tuple[str, tuple[Prompt, ...]]:
         """Return the prompts' name and the prompts, as many as the limit allows."""
-        names = self.request.prompts
+        names: tuple[str | PromptSourceInfo, ...] = self.request.prompts
         own_prompts = generator.info.prompts if isinstance(generator.info, ExistingImagesInfo) else None
         if not names and own_prompts is not None:
             names = (generator.spec,)
@@ -535,7 +536,7 @@ class _Planner:
             key = (names, labels)
             if key not in self.lists:
                 sources = tuple(self.read(name, labels) for name in names)
-                check_prompts(list(chain.from_iterable(sources)), " + ".join(names), self.dry)
+                check_prompts(list(chain.from_iterable(sources)), _name_prompts(names), self.dry)
                 self.lists[key] = sources
         total = sum(map(len, self.lists[key]))
         if key not in self.limited:
@@ -543,22 +544,31 @@ class _Planner:
             limit = None if self.request.common_prompts and self.request.metrics else self.request.limit
             self.limited[key] = limit_prompts(self.lists[key], limit)
         chosen = self.limited[key]
-        self.note_limit(len(chosen), total, " + ".join(names))
-        return " + ".join(names), chosen
+        self.note_limit(len(chosen), total, _name_prompts(names))
+        return _name_prompts(names), chosen
 
     def note_limit(self, count: int, total: int, name: str) -> None:
         """Note how many prompts are measured, if the limit leaves out some."""
         if count < total:
             self.notes.append(f"{count} of {total} prompts of {name}, a seeded sample")
 
-    def read(self, name: str, labels: Labels | None) -> Sequence[Prompt]:
-        """Read one prompt source or file."""
-        if is_prompt_file(name):
+    def read(self, name: str | PromptSourceInfo, labels: Labels | None) -> Sequence[Prompt]:
+        """Read one prompt source, file or descriptor; repetitions in what the user wrote are merged."""
+        prompts: Sequence[Prompt]
+        if isinstance(name, str) and is_prompt_file(name):
             prompts, merged = merge_duplicates(read_prompts(name))
             if self.dry:
                 check_prompts(prompts, name)  # no source makes the images that a file names
-            self.notes += _describe_repetitions(name, len(prompts), merged, len({p.text for p in prompts}))
-            return prompts
+        else:
+            listed = self.load(name, labels)
+            prompts, merged = merge_duplicates(listed) if isinstance(name, PromptSourceInfo) else (listed, 0)
+        self.notes += _describe_repetitions(
+            _name_prompts([name]), len(prompts), merged, len({p.text for p in prompts})
+        )
+        return prompts
+
+    def load(self, name: str | PromptSourceInfo, labels: Labels | None) -> Sequence[Prompt]:
+        """Have a prompt source make its prompts."""
         source = self.find("prompt_source", name)
         if source.info.reads_labels and labels is None and self.without_classes:
             raise BadPrompts(
@@ -567,13 +577,11 @@ class _Planner:
             )
         load = partial(load_prompts, source, labels if source.info.reads_labels else None, dry=self.dry)
         try:
-            prompts = load(offline=self.offline)
+            return load(offline=self.offline)
         except NotHere:
             if self.offline == self.request.offline:
                 raise
-            prompts = load(offline=False)  # there is no plan without the list
-        self.notes += _describe_repetitions(name, len(prompts), 0, len({p.text for p in prompts}))
-        return prompts
+            return load(offline=False)  # there is no plan without the list
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
         if self.request.seeds is not None:
@@ -593,6 +601,11 @@ def _is_judged_alike(bound: Job, job: Job) -> bool:
         and judges[0] == judges[1]
         and (bound.prompts, bound.seeds) == (job.prompts, job.seeds)
     )
+
+
+def _name_prompts(names: Sequence[str | PromptSourceInfo]) -> str:
+    """Return the name of prompts in results."""
+    return " + ".join(name if isinstance(name, str) else name.name for name in names)
 
 
 def _describe_repetitions(name: str, kept: int, merged: int, texts: int) -> list[str]:

@@ -6,7 +6,7 @@ states its type, limits, default and help text once; its `CommandOption` says ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from itertools import product
 from math import prod
@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 
-from ..api.plugin_info import GeneratorInfo, MetricInfo, SinkInfo
+from ..api.plugin_info import GeneratorInfo, MetricInfo, PromptSourceInfo, SinkInfo
 from ..files.home_folder import expand_home, expand_path
 from .request_field import CommandOption, ReadBy, validated
 from .request_values import (
@@ -39,10 +39,17 @@ MAX_MODELS = 10_000
 
 
 def _read_spec(value: Any) -> Any:
-    names = read_names(str, GeneratorInfo)(value)
+    models = tuple(_describe_in_memory(each) if callable(each) else each for each in list_values(value))
+    names = read_names(str, GeneratorInfo)(models)
     if not names:
         raise ValueError("must name at least one generator (got [])")
-    return value if isinstance(value, str | GeneratorInfo) else names
+    return names[0] if isinstance(value, str | GeneratorInfo) or callable(value) else names
+
+
+def _describe_in_memory(model: Any) -> GeneratorInfo:
+    from .callable_model import describe_callable  # imports numpy, which a command line does not need
+
+    return describe_callable(model)
 
 
 def _read_model(value: Any) -> Any:
@@ -50,7 +57,7 @@ def _read_model(value: Any) -> Any:
     if isinstance(value, str):
         label, spec = split_label(value)
         return {"model": spec, "label": label}
-    if isinstance(value, GeneratorInfo):
+    if isinstance(value, GeneratorInfo) or callable(value):
         return {"model": value}
     if not isinstance(value, Mapping | ModelRequest):
         raise ValueError(
@@ -60,7 +67,8 @@ def _read_model(value: Any) -> Any:
 
 
 def _read_prompts(value: Any) -> tuple[str, ...]:
-    return tuple(map(expand_home, read_names(str)(value)))
+    names = read_names(str, PromptSourceInfo)(value)
+    return tuple(expand_home(name) if isinstance(name, str) else name for name in names)
 
 
 @validated
@@ -68,7 +76,7 @@ class ModelRequest:
     """One generator under one setting, or every combination of several generators and settings."""
 
     spec: Annotated[
-        str | GeneratorInfo | tuple[str | GeneratorInfo, ...],
+        str | GeneratorInfo | Callable[..., Any] | tuple[str | GeneratorInfo | Callable[..., Any], ...],
         ReadBy(_read_spec, str | list[str]),
         Field(
             description="Generator, as `--model` takes it; or several.",
@@ -103,7 +111,7 @@ class ModelRequest:
             varied = dict(zip(self.matrix, values, strict=True))
             parts = [
                 self.label,
-                *([spec] if len(specs) > 1 else []),
+                *([getattr(spec, "name", spec)] if len(specs) > 1 else []),
                 *(f"{k}={v}" for k, v in varied.items()),
             ]
             label = " ".join(map(str, parts)) if self.label and several else self.label
@@ -129,7 +137,7 @@ class Request:
         CommandOption("[LABEL=]NAME[:ARGUMENT]", name="model", repeated=True, completes="generator"),
     ] = ()
     prompts: Annotated[
-        tuple[str, ...],
+        tuple[str | PromptSourceInfo, ...],
         ReadBy(_read_prompts, str | list[str]),
         Field(
             description="Prompt source, or a txt, CSV or JSONL file. Default: the model's own, or the metric's "

@@ -13,8 +13,8 @@ MAX_SEEDS = 1_000_000
 
 
 def list_values(value: Any) -> list[Any]:
-    """Return several values as a list, and one value as a list of one."""
-    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    """Return several values as a list, and one value as a list of one. A model in memory, a callable, is one."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping) and not callable(value)
     return list(value) if several else [value]
 
 
@@ -42,19 +42,23 @@ def split_label(text: str) -> tuple[str | None, str]:
 def read_seeds(value: Any) -> tuple[int, ...] | None:
     """Read a number of seeds, a text such as `16`, `0,7`, `0-63` or `0-3,9`, or the seeds themselves.
 
+    Integers of numpy are integers too, and an array or a Series of them is a list.
+
     Raises:
         ValueError: The value is none of these, or a seed is negative or named twice.
     """
     if value is None:
         return None
-    given = list_values(value)
     try:
-        if any(isinstance(seed, bool) for seed in given):
-            raise TypeError("a seed is a number")
-        if isinstance(value, int | str):
-            parts = [_read_span(part) for part in _count_from_zero(str(value)).split(",")]
+        number = _read_integer(value)
+        if number is not None or isinstance(value, str):
+            text = value if number is None else str(number)
+            parts = [_read_span(part) for part in _count_from_zero(text).split(",")]
         else:
-            parts = [range(index(seed), index(seed) + 1) for seed in given]
+            each = [_read_integer(seed) for seed in value]
+            if None in each:
+                raise TypeError("a seed is an integer")
+            parts = [range(seed, seed + 1) for seed in each if seed is not None]
     except (TypeError, ValueError):
         parts = []
     if any(part.stop - part.start > MAX_SEEDS for part in parts) or sum(map(len, parts)) > MAX_SEEDS:
@@ -66,6 +70,14 @@ def read_seeds(value: Any) -> tuple[int, ...] | None:
             f"(got {shorten(value)})"
         )
     return seeds
+
+
+def _read_integer(value: Any) -> int | None:
+    """Return an integer of Python or numpy as an int; None for anything else."""
+    try:
+        return None if isinstance(value, bool) else index(value)
+    except TypeError:
+        return None
 
 
 def _count_from_zero(text: str) -> str:

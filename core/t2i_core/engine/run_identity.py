@@ -51,8 +51,13 @@ def _identify_prompt(p: Prompt) -> str:
 
 
 def make_folder_name(jobs: Sequence[Job], images: Sequence[SampleSet], digest: str) -> str:
-    """Return the name of the folder of a run for which the user named none."""
+    """Return the name of the folder of a run for which the user named none.
+
+    It differs if a model that is defined in a program changes, so that the run before keeps its files.
+    """
     metrics = dict.fromkeys(job.metric.name for job in jobs) or ["images"]
     shown = [*(job for job in jobs if not job.is_bound), *images]
     models = dict.fromkeys(model.label for each in shown for model in each.models)
+    if own := [model.component.own_code for each in shown for model in each.models if model.component.own_code]:
+        digest = digest_data([digest, own])
     return f"{make_slug('-'.join(metrics))}-{make_slug('-'.join(models))}-{digest[:8]}"

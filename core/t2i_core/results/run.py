@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..api.image import Truth
+    from .chart import Chart
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,26 @@ class Run:
     def agreements(self) -> list[JudgeAgreement]:
         """The agreement of each two judges of one metric, if the run measures one with several."""
         return self.manifest.agreements
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per result and score: metric, model, judge, name, value, lo, hi, prompts and the counts."""
+        from .scores import make_score_table
+
+        return make_score_table(self.results)
+
+    def plot(self) -> Chart:
+        """Return a chart of the headline scores with their intervals, which notebooks show and files keep."""
+        from .scores import draw_scores
+
+        return draw_scores(self.results)
+
+    def _repr_html_(self) -> str:
+        """Return the tables of `t2i eval` for a notebook."""
+        from ..api.terminal import render_html
+        from .score_tables import print_run
+
+        return render_html(lambda console: print_run(console, self))
 
     def to_json(self) -> dict[str, Any]:
         """Return the output of `t2i eval --json` as plain data."""

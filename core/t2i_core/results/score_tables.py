@@ -1,8 +1,9 @@
-"""Scores as tables in a terminal. A command that prints them depends on rich; core does not."""
+"""Scores as tables in a terminal and in a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -12,8 +13,20 @@ from ..api.terminal import make_table, shown
 from .number_format import format_interval, format_number, format_p_value
 from .result import Comparison, JudgeAgreement, Result, Score
 
+if TYPE_CHECKING:
+    from .run import Run
+
 MOST_LEVELS = 8
 """A facet with more levels is shown by its lowest and highest."""
+
+
+def print_run(console: Console, run: Run) -> None:
+    """Print the scores of a run, its folder, and why it failed or has no scores yet."""
+    print_results(console, run.results, run.comparisons, run.agreements)
+    for line in (run.partial, run.failed):
+        if line:
+            console.print(shown(line, "bold"))
+    console.print(shown(f"folder: {run.path}"))
 
 
 def print_results(

@@ -199,6 +199,10 @@ class _Digest:
         for kinds, write in _WRITERS:
             if isinstance(value, kinds):
                 return write(self, value, where)
+        return self._write_object(value, where)
+
+    def _write_object(self, value: Any, where: str) -> None:
+        """Write a value of a library, or any other instance."""
         try:
             parts = take_apart(value)
         except (RuntimeError, NotImplementedError, OSError, ValueError) as error:
@@ -216,7 +220,7 @@ class _Digest:
 
     def _write_list(self, value: list[Any], where: str) -> None:
         if type(value) is not list:
-            return self._write_instance(value, where)
+            return self._write_object(value, where)
         self.write("list", str(len(value)))
         for item in value:
             self.add(item, where)
@@ -225,7 +229,7 @@ class _Digest:
     def _write_dict(self, value: Mapping[Any, Any], where: str) -> None:
         """Write a mapping in its own order, which code that iterates over it depends on."""
         if type(value) not in (dict, types.MappingProxyType):
-            return self._write_instance(value, where)
+            return self._write_object(value, where)
         self.write("dict", str(len(value)))
         for key, item in list(value.items()):
             self.add(key, where)

@@ -1,4 +1,4 @@
-"""Parts and bytes of arrays, tensors, images and models of libraries, without importing the libraries."""
+"""Parts and bytes of arrays, tensors, images, pipelines and models, without importing their libraries."""
 
 from __future__ import annotations
 
@@ -51,9 +51,36 @@ def _take_model(model: Any) -> Parts:
     return ("model", type(model), dict(model.__dict__), *more), None
 
 
+def _take_pipeline(pipeline: Any) -> Parts:
+    """Return a pipeline's class and components; what a call leaves behind on it does not count."""
+    return ("pipeline", type(pipeline), dict(pipeline.components)), None
+
+
+def _take_scheduler(scheduler: Any) -> Parts:
+    """Return a scheduler's class and configuration; the steps of its last call do not count."""
+    return ("scheduler", type(scheduler), scheduler.config), None
+
+
+def _take_config(config: Any) -> Parts:
+    """Return the settings of a part of a pipeline, without remarks of the library about them.
+
+    One of the remarks lists the settings that nobody gave, in an order that changes from process to process.
+    """
+    return ("config", sorted((name, value) for name, value in config.items() if not name.startswith("_"))), None
+
+
+def _take_tokenizer(tokenizer: Any) -> Parts:
+    """Return a tokenizer's class, settings and vocabulary, whose own order changes from process to process."""
+    return ("tokenizer", type(tokenizer), repr(tokenizer), sorted(tokenizer.get_vocab().items())), None
+
+
 _LIBRARIES: tuple[tuple[str, str, Callable[[Any], Parts | None]], ...] = (
     ("numpy", "ndarray", _take_array),
     ("torch", "Tensor", _take_tensor),
     ("PIL.Image", "Image", _take_image),
     ("pydantic", "BaseModel", _take_model),
+    ("diffusers.pipelines.pipeline_utils", "DiffusionPipeline", _take_pipeline),
+    ("diffusers.configuration_utils", "FrozenDict", _take_config),
+    ("diffusers.schedulers.scheduling_utils", "SchedulerMixin", _take_scheduler),
+    ("transformers.tokenization_utils_base", "PreTrainedTokenizerBase", _take_tokenizer),
 )

@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, otherwise a line at intervals."""
+"""Progress for people: bars on a terminal and in a notebook, otherwise lines at intervals."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
-from t2i_core.api.progress import Progress, Task
-from t2i_core.api.terminal import console, shown, write_line
-from t2i_core.api.text import escape_control_characters
-
-from .interrupts import raise_interrupt
+from ..api.progress import Progress, Silent, Task
+from ..api.terminal import console, render_html, shown, write_line
+from ..api.text import escape_control_characters
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -22,14 +21,50 @@ EVERY = 15.0
 """Seconds between two lines of progress without a terminal."""
 
 
+REFRESH = 0.1
+"""Seconds between two drawings of the bars in a notebook."""
+
+Check = Callable[[], None]
+"""Is called at each stage and item, and may raise to stop the work."""
+
+
+def _go_on() -> None:
+    """Stop nothing."""
+
+
 @contextlib.contextmanager
-def show_progress() -> Iterator[Progress]:
-    """Yield a progress display that suits standard error."""
-    if not sys.stderr.isatty():
-        yield Lines(sys.stderr)
-        return
-    with _make_bars() as bars:
-        yield _Rich(bars)
+def choose_progress(asked: Progress | bool | None) -> Iterator[Progress]:
+    """Yield the progress display of a call from Python.
+
+    Args:
+        asked: The display; True for one that suits standard error or the notebook; False for none. If None, as
+            True in a notebook or on a terminal, and none elsewhere.
+    """
+    if asked is None:
+        asked = is_notebook() or sys.stderr.isatty()
+    if isinstance(asked, bool):
+        with show_progress() if asked else contextlib.nullcontext(Silent()) as progress:
+            yield progress
+    else:
+        yield asked
+
+
+@contextlib.contextmanager
+def show_progress(check: Check = _go_on) -> Iterator[Progress]:
+    """Yield a progress display that suits the notebook or standard error."""
+    if is_notebook():
+        yield _NotebookBars(_make_bars(), check)
+    elif not sys.stderr.isatty():
+        yield Lines(sys.stderr, check=check)
+    else:
+        with _make_bars() as bars:
+            yield _Bars(bars, check)
+
+
+def is_notebook() -> bool:
+    """Return whether this code runs in a notebook's kernel."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 class Lines:
@@ -39,17 +74,25 @@ class Lines:
         stream: Where the lines go.
         clock: Returns the time in seconds.
         every: Seconds between two lines.
+        check: Is called at each stage and item.
     """
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic, every: float = EVERY) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        clock: Callable[[], float] = time.monotonic,
+        every: float = EVERY,
+        check: Check = _go_on,
+    ) -> None:
         self.stream = stream
         self.clock = clock
         self.every = every
+        self.check = check
 
     @contextlib.contextmanager
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage."""
-        raise_interrupt()
+        self.check()
         stage = _Stage(self, title, total, unit)
         try:
             yield stage
@@ -73,7 +116,7 @@ class _Stage:
         self.start = self.last = lines.clock()
 
     def advance(self, count: int = 1) -> None:
-        raise_interrupt()
+        self.lines.check()
         self.done += count
         now = self.lines.clock()
         if now - self.last >= self.lines.every:
@@ -90,33 +133,65 @@ class _Stage:
         return f"{self.title}: {self.done}/{self.total} {self.unit}"
 
 
-class _Rich:
-    """Progress as bars of rich."""
+class _Bars:
+    """Progress as bars of rich on a terminal."""
 
-    def __init__(self, bars: Bars) -> None:
+    def __init__(self, bars: Bars, check: Check) -> None:
         self.bars = bars
+        self.check = check
 
     @contextlib.contextmanager
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage; its bar stays on the screen afterwards."""
-        raise_interrupt()
-        yield _Bar(self.bars, self.bars.add_task(escape_control_characters(title), total=total, unit=unit))
+        self.check()
+        yield _Bar(self, self.bars.add_task(escape_control_characters(title), total=total, unit=unit))
+        self.draw()
 
     def note(self, message: str) -> None:
         """Write one line above the bars."""
         self.bars.console.print(shown(message))
 
+    def draw(self, after: float = 0.0) -> None:
+        """Draw the bars if the last time is that many seconds ago; on a terminal rich does it."""
+
+
+class _NotebookBars(_Bars):
+    """The same bars in a notebook: one output of the cell, which is drawn again and again."""
+
+    def __init__(self, bars: Bars, check: Check) -> None:
+        super().__init__(bars, check)
+        self._drawn = 0.0
+        self._output: Any = None
+
+    def note(self, message: str) -> None:
+        """Write one line."""
+        write_line(message, err=True)
+
+    def draw(self, after: float = 0.0) -> None:
+        """Draw the bars if the last time is that many seconds ago."""
+        now = time.monotonic()
+        if now - self._drawn < after:
+            return
+        self._drawn = now
+        display = import_module("IPython.display")
+        html = display.HTML(render_html(lambda console: console.print(self.bars.get_renderable())))
+        if self._output is None:
+            self._output = display.display(html, display_id=True)
+        else:
+            self._output.update(html)
+
 
 class _Bar:
-    """One stage of `_Rich`."""
+    """One stage of `_Bars`."""
 
-    def __init__(self, bars: Bars, task: TaskID) -> None:
+    def __init__(self, bars: _Bars, task: TaskID) -> None:
         self.bars = bars
         self.task = task
 
     def advance(self, count: int = 1) -> None:
-        raise_interrupt()
-        self.bars.advance(self.task, count)
+        self.bars.check()
+        self.bars.bars.advance(self.task, count)
+        self.bars.draw(REFRESH)
 
 
 def _make_bars() -> Bars:
