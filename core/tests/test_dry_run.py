@@ -322,7 +322,7 @@ def unneeded_judge(tmp_path: Path) -> dict[str, Any]:
 
 
 def no_prompts(tmp_path: Path) -> dict[str, Any]:
-    return {"prompts": ("unknown",)}
+    return {"prompts": "unknown"}
 
 
 @pytest.mark.parametrize(
