@@ -12,7 +12,7 @@ from t2i_core import ModelRequest, Run, evaluate, load_run
 from t2i_core.api import JudgeInfo, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row
 from t2i_core.api.capabilities.features import Features
 from t2i_core.api.capabilities.reward import Reward
-from t2i_core.api.errors import NoJudge
+from t2i_core.api.errors import BadOption, NoJudge
 from t2i_core.engine.dry_run import forecast_plan
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
@@ -180,3 +180,8 @@ def test_the_plan_names_each_judge_and_asks_each_once() -> None:
         make_plan(
             Request(metrics=describe_metric(Brightness), models=TEST_MODEL, judges=("whole", "features")), RESOLVER
         )
+
+
+def test_an_unknown_capability_is_refused_beside_a_judge_that_serves() -> None:
+    with pytest.raises(BadOption, match="'rewrd' is not a capability"):
+        run_with(Brightness, "whole", "rewrd=half")

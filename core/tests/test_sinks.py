@@ -357,6 +357,16 @@ def list_files() -> dict[str, bytes]:
     return {str(p): p.read_bytes() for p in Path.cwd().rglob("*") if p.is_file()}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")
+def test_a_sink_writes_through_no_link(tmp_path: Path) -> None:
+    run = generate()
+    (tmp_path / "elsewhere").mkdir()
+    (run.folder / "mine").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadFolder, match="is a link"), write_export(run, "mine/a.txt") as file:
+        file.write("a")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_only_errors_of_the_file_itself_say_that_it_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     run = generate()
     with pytest.raises(ConnectionError, match="no server"), write_export(run, "a.txt"):
