@@ -98,7 +98,7 @@ def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
 
 def forecast(wanted: Request, registry: Registry) -> dict[str, Any]:
     """Return the plan of a request as plain data; generate and write nothing."""
-    with keep_stdout_clean(), show_progress() as progress:
+    with keep_stdout_clean(), show_progress(raise_interrupt) as progress:
         return forecast_request(wanted, registry, progress)
 
 

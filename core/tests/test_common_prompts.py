@@ -198,3 +198,14 @@ def test_results_say_that_models_are_compared_on_a_part_of_their_prompts(tmp_pat
     assert [r.n_prompts for r in shared.results] == [2, 2]
     assert not any("in common" in note for result in shared.results for note in result.notes)
     assert shared.manifest.request.common_prompts
+
+
+def test_judges_of_one_metric_with_different_classes_say_so() -> None:
+    resolver = StaticResolver(
+        make_judge("four", "reward", "ant", "bee", "cat", "dog"), make_judge("two", "reward", "cat", "eel"), LABELS
+    )
+    request = Request((BRIGHTNESS,), (ModelRequest(TEST_MODEL),), judges=("four", "two"))
+    note = find_note(make_plan(request, resolver))
+    assert "4 of labels (brightness by four), 2 of labels (brightness by two); 1 in common" in note
+    shared = make_plan(replace(request, common_prompts=True), resolver)
+    assert [[p.id for p in job.prompts] for job in shared.jobs] == [["cat"], ["cat"]]

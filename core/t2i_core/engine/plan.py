@@ -337,7 +337,7 @@ class _Planner:
                 raise NoJudge(f"--judge {word}: no metric of this run needs this judge; leave it out")
 
     def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[list[Job]]:
-        """Return the jobs of one metric, which is settled for each domain by name, for each panel of judges."""
+        """Return the jobs of one metric, settled for each domain by name, for each panel of judges."""
         metric, instance, _ = settled[models[0].component.info.domain.name]
         if isinstance(instance, PairMetric):
             if len(models) < 2:
@@ -352,7 +352,7 @@ class _Planner:
         return name_panels(panels)
 
     def share_prompts(self, jobs: Sequence[Sequence[Job]]) -> list[list[Job]]:
-        """Return the jobs of each metric on the prompts that all have in common, as many as the limit allows."""
+        """Return the jobs of each panel on the prompts that all have in common, as many as the limit allows."""
         every = [job for own in jobs for job in own]
         first = every[0].prompts
         sources = next(self.lists[key] for key, chosen in self.limited.items() if chosen is first)

