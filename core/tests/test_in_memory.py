@@ -12,7 +12,18 @@ import pandas as pd
 import pytest
 from PIL import Image
 from t2i_core import CheckpointScorer, ModelRequest, Run, evaluate
-from t2i_core.api import Derive, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
+from t2i_core.api import (
+    Derive,
+    JudgeInfo,
+    Measure,
+    Metric,
+    MetricInfo,
+    Need,
+    Prompt,
+    PromptSourceInfo,
+    Reward,
+    Row,
+)
 from t2i_core.api.errors import BadModel, BadOption, BadPrompts
 from t2i_core.engine.request import Request
 from t2i_core.io.prompt_file import make_id
@@ -204,8 +215,9 @@ def test_further_arguments_of_a_function_are_settings() -> None:
     assert run.comparisons[0].diff == -40
     assert run.manifest.models["grey level=50"].settings == {"level": 50}
     assert measure(partial(grey, level=30), seeds=1).results[0].score == 30
-    with pytest.raises(BadOption, match="colour"):
-        measure(ModelRequest(grey, settings={"colour": "red"}))
+    with pytest.raises(BadOption, match=r"'levle'.*'level'") as refused:
+        measure(ModelRequest(grey, settings={"levle": 20}))
+    assert "\n" not in str(refused.value)
 
 
 def test_several_models_of_different_kinds_are_compared() -> None:
@@ -313,6 +325,38 @@ def test_a_checkpoint_with_the_same_weights_differs_by_nothing() -> None:
         scorer(network, 1)
     with pytest.raises(BadOption):
         scorer(ModelRequest(grey, matrix={"level": [1, 2]}), 2)
+
+
+def test_each_judge_has_its_own_history() -> None:
+    class Says:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        def observe(self, capability: str, queries: Any) -> Any:
+            for query in queries:
+                yield query, Reward(self.factor * float(query.images[0].pixels.mean()))
+
+    class Asks(Metric):
+        needs = (Need("reward", "reward"),)
+
+        def measure(self, unit: Any) -> Iterator[Row]:
+            yield Row("light", unit.one().one("reward").value)
+
+    judges = [
+        JudgeInfo(name=name, summary=name, capabilities={"reward": frozenset()}, create=lambda s, f=f: Says(f))
+        for name, f in (("once", 1), ("twice", 2))
+    ]
+    asks = MetricInfo(name="asks", summary="Asks.", create=Asks, measures=(Measure("light", "Light."),))
+    network = Network(np.array([1.0]))
+    resolver = StaticResolver(TEST_PROMPTS, *judges)
+    scorer = CheckpointScorer(asks, prompts=["a dog"], seeds=2, judge=["once", "twice"], resolver=resolver)
+    for step in (1, 2):
+        network.weights += 1
+        scorer(network, step)
+    assert scorer.history.set_index(["judge", "step"])["diff"].dropna().to_dict() == {
+        ("once", 2): 1,
+        ("twice", 2): 2,
+    }
 
 
 def test_a_checkpoint_may_have_settings() -> None:

@@ -58,7 +58,7 @@ def make_run(tmp_path: Path, **more: Any) -> Run:
         metric="tiam", a="<b>mini", b="sd", diff=-0.5, ci=[-1, 0],
         p_adjusted=0.25, p_unadjusted=0.125, n=6, interval="t",
     )  # fmt: skip
-    manifest: Any = SimpleNamespace(results=RESULTS, comparisons=[difference])
+    manifest: Any = SimpleNamespace(results=RESULTS, comparisons=[difference], agreements=[])
     return Run(tmp_path / "run", manifest, **more)
 
 
@@ -102,8 +102,12 @@ def test_a_chart_is_written_as_a_picture_a_page_and_data(tmp_path: Path) -> None
     assert "&lt;b&gt;mini" in svg
     assert "score with 95 % interval" in svg
     assert drawn.save(tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG")
-    page = drawn.save(tmp_path / "a.html").read_text()
-    assert "<script src=" not in page  # nothing is fetched
+    page = Text()
+    page.feed(
+        Chart({**drawn.spec, "title": "</svg><script>alert(1)</script>"}).save(tmp_path / "a.html").read_text()
+    )
+    assert "<script>" in page.text
+    assert "script" not in page.tags  # nothing is fetched, and no text of a run becomes markup
     bundle = drawn._repr_mimebundle_()
     assert bundle[MIME_TYPE] == drawn.spec
     assert bundle["image/svg+xml"].startswith("<svg")

@@ -12,6 +12,7 @@ from ..api.errors import BadOption
 from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..results.result import Comparison, Result
 from ..results.run import Run
+from ..results.scores import name_judges
 from .callable_model import ModelInMemory
 from .code.digest import UnhashableCode, digest_code
 from .evaluation import Model, evaluate
@@ -102,21 +103,20 @@ class CheckpointScorer:
 
     @property
     def history(self) -> pd.DataFrame:
-        """One row per checkpoint and metric, with the difference to the checkpoint before.
+        """One row per checkpoint, metric and judge, with the difference to the checkpoint before.
 
-        Its columns are step, metric, score, lo, hi, n_ok, diff, diff_lo, diff_hi, p.
+        Its columns are step, metric, judge, score, lo, hi, n_ok, diff, diff_lo, diff_hi, p.
         """
         import pandas as pd
 
-        columns = ["step", "metric", "score", "lo", "hi", "n_ok", "diff", "diff_lo", "diff_hi", "p"]
+        columns = ["step", "metric", "judge", "score", "lo", "hi", "n_ok", "diff", "diff_lo", "diff_hi", "p"]
         rows = []
         for each in self.checkpoints:
             for result in each.results:
-                found = next((c for c in each.comparisons if c.metric == result.metric), None)
+                found = next((c for c in each.comparisons if c.title == result.title), None)
                 change = (found.diff, *found.ci, found.p_unadjusted) if found else (None,) * 4
-                rows.append(
-                    (each.step, result.metric, result.score, *(result.ci or (None, None)), result.n_ok, *change)
-                )
+                scored = (result.score, *(result.ci or (None, None)), result.n_ok)
+                rows.append((each.step, result.metric, name_judges(result), *scored, *change))
         return pd.DataFrame(rows, columns=columns)
 
 

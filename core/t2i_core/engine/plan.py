@@ -9,6 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from ..api.adapter import expand
 from ..api.digest import digest_data
 from ..api.errors import (
@@ -51,6 +53,7 @@ from .pixels_judge import choose_pixels
 from .preflight import refuse_high_floor, refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
 from .request import ModelRequest, Request
+from .request_field import explain_problems
 from .run_identity import identify_job, identify_samples, make_folder_name
 from .sample import Model, SampleGrid
 
@@ -253,8 +256,8 @@ class _Planner:
             options = {**self.options_for(kind, spec.name), **(extra or {})}
             try:
                 return settle_component(spec, spec.options(**options))
-            except ValueError as error:
-                raise BadOption(f"{kind} {spec.name!r}: {error}") from error
+            except ValidationError as error:
+                raise BadOption(f"{kind} {spec.name!r}: {explain_problems(error, spec.options)}") from error
         name = spec.partition(":")[0].rpartition("/")[2]
         self.used.add((kind, name))
         table: OptionTable = self.request.options

@@ -73,11 +73,16 @@ def validated(cls: type[T]) -> type[T]:
         try:
             check(self, *args, **kwargs)
         except ValidationError as error:
-            problems = (_name_place(made, *problem) for problem in describe_problems(error, made))
-            raise BadOption(join_clauses(dict.fromkeys(problems))) from error
+            raise BadOption(explain_problems(error, made)) from error
 
     made.__init__ = construct
     return made  # type: ignore[no-any-return]
+
+
+def explain_problems(error: ValidationError, cls: type[Any]) -> str:
+    """Return in one line what is wrong with the data of a class of pydantic."""
+    problems = (_name_place(cls, *problem) for problem in describe_problems(error, cls))
+    return join_clauses(dict.fromkeys(problems))
 
 
 def list_fields(cls: type[Any]) -> dict[str, FieldInfo]:
@@ -103,7 +108,7 @@ def describe_problems(error: ValidationError, cls: type[Any], noun: str = "optio
         place = problem["loc"]
         if place and isinstance(place[0], int):  # an argument by position
             place = (list_keys(cls)[place[0]], *place[1:])
-        if problem["type"] == "unexpected_keyword_argument":
+        if problem["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
             known = list_keys(_find_class(cls, place))
             hint = did_you_mean(str(place[-1]), known) or f"; known are {', '.join(known)}"
             yield place, f"unknown {noun} {str(place[-1])!r}{hint}"

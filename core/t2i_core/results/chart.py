@@ -33,7 +33,7 @@ class Chart:
         """Write the chart to a file, and return its path. No network is used.
 
         Args:
-            path: A file that ends in .svg, .png, .html (a page that needs nothing else) or .json (the
+            path: A file that ends in .svg, .png, .html (a page without scripts) or .json (the
                 specification).
 
         Raises:
@@ -48,7 +48,8 @@ class Chart:
             case ".svg":
                 path.write_text(_load_converter().vegalite_to_svg(spec), encoding="utf-8")
             case ".html":
-                path.write_text(_load_converter().vegalite_to_html(spec, bundle=True), encoding="utf-8")
+                svg = _load_converter().vegalite_to_svg(spec)
+                path.write_text(f'<!doctype html>\n<meta charset="utf-8">\n<title>Chart</title>\n{svg}\n', "utf-8")
             case ".png":
                 path.write_bytes(_load_converter().vegalite_to_png(spec, scale=2))
             case ending:

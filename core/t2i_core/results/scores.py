@@ -23,7 +23,7 @@ def make_score_table(results: Iterable[Result]) -> pd.DataFrame:
 
     rows = [
         (
-            *(each.metric, each.label, _name_judges(each), name),
+            *(each.metric, each.label, name_judges(each), name),
             *(score.value, *(score.ci or (None, None)), each.prompts, each.n_prompts, each.n_seeds),
             *(each.n_ok, each.n_failed, each.n_missing, each.n_excluded),
         )
@@ -33,7 +33,8 @@ def make_score_table(results: Iterable[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"value": float, "lo": float, "hi": float})
 
 
-def _name_judges(result: Result) -> str:
+def name_judges(result: Result) -> str:
+    """Return the judges of a result as one text; empty if it has none."""
     return result.by or " + ".join(dict.fromkeys(judge.name for judge in result.judges))
 
 
@@ -43,7 +44,7 @@ def draw_scores(results: Iterable[Result]) -> Chart:
         {
             "metric": each.metric,
             "model": each.label,
-            "judge": _name_judges(each),
+            "judge": name_judges(each),
             "score": each.score,
             "lo": each.ci[0] if each.ci else None,
             "hi": each.ci[1] if each.ci else None,
