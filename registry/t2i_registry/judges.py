@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from t2i_core.api.adapter import Adapter, find_chain, find_sources
 from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
 from t2i_core.api.judge import Capability
-from t2i_core.api.observation import list_capabilities
 from t2i_core.api.plugin_info import Domain, JudgeInfo
 from t2i_core.api.resolver import JudgeChoice, OptionTable
 from t2i_core.engine.component import Component
@@ -74,10 +73,6 @@ class JudgeSearch:
         """
         for word in sorted(asked, key=lambda word: "=" not in word):
             capability, equals, name = word.rpartition("=")
-            if equals and capability not in (known := list_capabilities()):
-                raise BadOption(
-                    f"--judge {word!r}: {capability!r} is not a capability; choose one of {', '.join(known)}"
-                )
             if equals and capability != self.capability:
                 continue
             judge = self.registry.component("judge", name, self.options)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from t2i_core.api.errors import BadOption, BrokenPlugin, NoJudge, UnknownName
+from t2i_core.api.errors import BrokenPlugin, NoJudge, UnknownName
 from t2i_core.api.plugin_info import PHOTOGRAPHS, Domain
 from t2i_registry import Registry
 
@@ -150,8 +150,6 @@ def test_a_judge_asked_for_that_cannot_is_an_error(judge):
         choose(asked=["poor"], requires={"depth"})
     with pytest.raises(UnknownName, match="unknown judge 'onne': did you mean 'one'"):
         choose(asked=["onne"])
-    with pytest.raises(BadOption, match="'segmnt' is not a capability"):
-        choose(asked=["segmnt=one"])
     # it may be meant for another need
     assert choose(asked=["words"], preferred=[("one", "the domain's choice")]).judge.spec == "one"
 

@@ -39,6 +39,7 @@ def refuse_unneeded_judges(
 
     Raises:
         NoJudge: If a judge is not needed.
+        BadOption: If a capability does not exist.
         T2IError: If `find` raises it.
     """
     by_metric = {
@@ -50,8 +51,10 @@ def refuse_unneeded_judges(
         raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge; leave --judge out")
     for word in words:
         capability, _, name = word.rpartition("=")
-        if capability and capability not in list_capabilities():
-            continue  # the choice of judges reports unknown capabilities
+        if capability and capability not in (known := list_capabilities()):
+            raise BadOption(
+                f"--judge {word!r}: {capability!r} is not a capability; choose one of {', '.join(known)}"
+            )
         meant = wanted & {capability} or wanted
         offers = find(name).info.capabilities
         if not any(source in offers for each in meant for source in find_sources(each)):
