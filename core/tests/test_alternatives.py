@@ -25,6 +25,7 @@ from t2i_core.api import (
     VisualQuestion,
 )
 from t2i_core.api.capabilities.answer import YES_NO
+from t2i_core.api.errors import BadOption
 from t2i_core.api.judge import Query
 from t2i_core.api.metric_input import ask_about_image
 from t2i_core.engine.plan import make_plan
@@ -158,6 +159,12 @@ def test_a_judge_that_only_answers_questions_is_refused_where_none_can_be_asked(
     metric = MetricInfo(name="classes", summary="", create=Classes, measures=(Measure("classes", ""),))
     with pytest.raises(NoJudge, match="without naming any classes"):
         make_plan(request("talker", metrics=(metric,)), StaticResolver(TALKER, TEST_PROMPTS))
+
+
+@pytest.mark.parametrize("words", [("clip=talker",), ("talker", "clip=talker"), ("answer=talker", "clip=talker")])
+def test_a_capability_that_does_not_exist_is_refused_beside_others(words: Any) -> None:
+    with pytest.raises(BadOption, match="'clip' is not a capability"):
+        served(*words)
 
 
 @pytest.mark.parametrize(
