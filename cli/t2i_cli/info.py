@@ -100,7 +100,7 @@ def _describe_needs(info: MetricInfo) -> dict[str, list[str]]:
     """Return what a metric needs under its default options, with the alternatives; empty if it has no defaults."""
     try:
         needs = info.create(Setup(None, info.options())).needs
-    except Exception:  # the metric needs options, files or packages that are not there
+    except (Exception, SystemExit):  # the metric needs options, files or packages that are not there
         return {}
     return {
         need.name: [f'{way.capability}: "{way.question}"' if way.question else way.capability for way in need.ways]

@@ -114,3 +114,34 @@ def test_an_unknown_name(toy, t2i):
     result = t2i("info", "gray")
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr == "error: unknown component 'gray': did you mean 'grey'?\n"
+
+
+METRICS = """
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Options, hookimpl
+
+class Asked(Metric):
+    needs = (
+        Need("seen", "reward", alternatives=(Need("seen", "answer", question="Is it {colour}?"),)),
+        Need("texts", "embed"),
+    )
+
+class Given(Options):
+    file: str
+
+@hookimpl
+def t2i_metrics():
+    measures = (Measure("asked", ""),)
+    return [
+        MetricInfo(name="asked", summary="", create=Asked, measures=measures),
+        MetricInfo(name="given", summary="", create=Asked, options=Given, measures=measures),
+    ]
+"""
+
+
+def test_what_a_metric_needs_and_may_ask_in_its_place(t2i, install):
+    install("t2i-asked", {"t2i.metrics": {"asked": "t2i_asked", "given": "t2i_asked"}}, {"t2i_asked": METRICS})
+    text = t2i("info", "asked").stdout
+    assert '  needs:        seen: reward, or answer: "Is it {colour}?"\n                texts: embed\n' in text
+    (found,) = json.loads(t2i("info", "asked", "--json").stdout)
+    assert found["needs"] == {"seen": ["reward", 'answer: "Is it {colour}?"'], "texts": ["embed"]}
+    assert "needs:" not in t2i("info", "given").stdout  # it has a required option
