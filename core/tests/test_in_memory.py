@@ -86,7 +86,18 @@ TEXTS = [("a-dog", "a dog"), ("a-red-car", "a red car")]
         ((text for text in ("a dog", "a red car")), TEXTS),
         (["a dog", "a red car", "a dog"], TEXTS),
     ],
-    ids=str,
+    ids=(
+        "list",
+        "tuple",
+        "one text",
+        "prompt and text",
+        "prompt",
+        "column",
+        "series",
+        "array",
+        "iterator",
+        "repeated",
+    ),
 )
 def test_prompts_may_be_texts(prompts: Any, expected: list[tuple[str, str]]) -> None:
     run = measure(prompts=prompts)
@@ -122,7 +133,7 @@ def test_prompts_may_be_names_as_before(tmp_path: Path) -> None:
         3,
         [Prompt("1", "a dog"), Prompt("1", "a cat")],
     ],
-    ids=str,
+    ids=("name and text", "file and text", "empty", "empty series", "nan", "table", "mapping", "number", "one id"),
 )
 def test_other_prompts_are_refused(prompts: Any) -> None:
     with pytest.raises(BadPrompts):
