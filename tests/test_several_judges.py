@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from t2i_cli.app import app
 from t2i_core import Run, evaluate
+from t2i_report.gallery import gallery
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long
@@ -54,6 +55,12 @@ def test_every_reader_tells_the_judges_apart(run: Run) -> None:
             assert f"tiam by {judge}" in found
     for found in (text, shown):
         assert "greement of judges" in found
+
+
+def test_the_gallery_has_a_column_for_each_judge(run: Run) -> None:
+    titles = {column.title for column in gallery([run], {}).columns}
+    assert {f"tiam by {judge} tiam" for judge in JUDGES} <= titles
+    assert not titles & {"tiam", "tiam found"}
 
 
 def test_two_runs_are_compared_judge_by_judge(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

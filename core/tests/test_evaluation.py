@@ -310,7 +310,7 @@ def test_defaults_are_the_domains_before_the_metrics() -> None:
             "options of 'zzz'",
         ),
         ({"options": {"brightness": {"bais": 1}}}, BadOption, "bais"),
-        ({"judges": ("test-mean", "other=nobody")}, NoJudge, "--judge other=nobody"),
+        ({"judges": ("test-mean", "other=nobody")}, BadOption, "--judge 'other=nobody'"),
         ({"prompts": ("test-promts",)}, UnknownName, "did you mean 'test-prompts'"),
         ({"prompts": ("nowhere.txt",)}, BadPrompts, "nowhere.txt"),
         ({"metrics": ("brigthness",)}, UnknownName, "metric 'brigthness'"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from t2i_core import ModelRequest, Run, evaluate, load_run
-from t2i_core.api import JudgeInfo, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row
+from t2i_core.api import JudgeInfo, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row, TableMetric
 from t2i_core.api.capabilities.features import Features
 from t2i_core.api.capabilities.reward import Reward
 from t2i_core.api.errors import BadOption, NoJudge
@@ -45,7 +46,8 @@ class Bright(Brightness):
     """1 if the answer is above 60: the half of the brightness rarely is."""
 
     def measure(self, unit: Any) -> Any:
-        yield Row("brightness", float(unit.one().one("reward").value > 60))
+        bright = unit.one().one("reward").value > 60
+        yield Row("brightness", float(bright), {"kind": "bright" if bright else "dark"})
 
 
 class Both(Metric):
@@ -131,17 +133,69 @@ def test_the_tables_tell_the_judges_apart() -> None:
 def test_judges_of_numbers_are_compared_by_rank_and_of_decisions_by_kappa() -> None:
     (ranks,) = run_with(Brightness, "whole", "half").agreements
     assert (ranks.metric, ranks.a, ranks.b, ranks.measure) == ("metric", "whole", "half", "brightness")
-    assert (ranks.coefficient, ranks.value, ranks.n, ranks.equal) == ("rho", 1.0, 20, 0.0)
+    # of the means of two prompts, of which no rank correlation is told
+    assert (ranks.coefficient, ranks.value, ranks.n, ranks.equal) == ("rho", None, 2, None)
     run = run_with(Bright, "whole", "everything")
     (decisions,) = run.agreements
     table = run.measurements().pivot(index=["model", "prompt", "seed"], columns="by", values="value")
-    assert decisions.coefficient == "kappa"
+    assert (decisions.coefficient, decisions.n) == ("kappa", 20)  # also where a facet follows the answer
     assert decisions.equal == (table["whole"] == table["everything"]).mean()
     assert [(a.a, a.b) for a in run_with(Brightness, "whole", "half", "everything").agreements] == [
         ("whole", "half"),
         ("whole", "everything"),
         ("half", "everything"),
     ]
+
+
+class Shares(Metric):
+    """Its headline is no measured value, but computed from those of two facets."""
+
+    needs = (Need("reward", "reward"),)
+
+    def measure(self, unit: Any) -> Any:
+        value = float(unit.one().one("reward").value > 60)
+        yield Row("share", value, {"kind": "bright"})
+        yield Row("share", 1 - value, {"kind": "dark"})
+
+
+class Spread(TableMetric, Shares):
+    aggregates = frozenset({"spread"})
+
+    def aggregate(self, table: Any, weights: Any) -> Any:
+        return {"spread": float(np.average(table["value"], weights=weights))}
+
+
+def test_without_values_of_the_headline_the_first_measured_values_are_compared_facet_by_facet() -> None:
+    measures = (Measure("spread", "x"), Measure("share", "x", facets=("kind",)))
+    metric = MetricInfo(name="metric", summary="M.", create=Spread, measures=measures)
+    run = evaluate(
+        metric,
+        TEST_MODEL,
+        prompts=TEST_PROMPTS.name,
+        seeds=5,
+        judge=("whole", "half"),
+        out="run",
+        resolver=RESOLVER,
+    )
+    (agreement,) = run.agreements
+    assert (agreement.measure, agreement.n, agreement.coefficient) == ("share", 2 * 5 * 2, "kappa")
+    rows = run.measurements()
+    wide = rows.pivot(index=["prompt", "seed", "kind"], columns="by", values="value")
+    assert agreement.equal == (wide["whole"] == wide["half"]).mean()
+
+
+def test_images_of_the_upper_bound_are_no_images_that_judges_agree_on() -> None:
+    bound = replace(TEST_MODEL, name="bound")
+    resolver = StaticResolver(WHOLE, HALF, TEST_PROMPTS, bound)
+    more: dict[str, Any] = {"prompts": TEST_PROMPTS.name, "seeds": 5, "judge": ("whole", "half")}
+    plain = evaluate(describe_metric(Bright), TEST_MODEL, out="plain", resolver=resolver, **more)
+
+    class BoundedBright(Bright):
+        upper_bound = "bound"
+
+    run = evaluate(describe_metric(BoundedBright), TEST_MODEL, out="bounded", resolver=resolver, **more)
+    assert len(run.results) == 4
+    assert [a.n for a in run.agreements] == [a.n for a in plain.agreements] == [10]
 
 
 def test_judges_of_different_needs_judge_together() -> None:
@@ -166,7 +220,7 @@ def test_metrics_of_pairs_have_several_judges_too() -> None:
     run = run_with(Brighter, "whole", "half")
     assert [(r.by, r.label) for r in run.results] == [(by, label) for by in ("whole", "half") for label in "ab"]
     (agreement,) = run.agreements
-    assert (agreement.equal, agreement.n) == (1.0, 10)
+    assert (agreement.coefficient, agreement.equal, agreement.n) == ("kappa", 1.0, 10)
 
 
 def test_the_plan_names_each_judge_and_asks_each_once() -> None:

@@ -88,7 +88,7 @@ def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[pd.DataFrame]:
     ledger = Ledger()
     observe(jobs, store, ledger, Execution(), Silent())
     measured = measure(jobs, store, ledger, Silent())
-    return [measured.tables[job.metric.spec] for job in jobs]
+    return [measured.tables[job.key] for job in jobs]
 
 
 def main() -> None:

@@ -80,7 +80,7 @@ def score(store: Store, job: Job) -> pd.DataFrame:
     """Measure from what is kept, as a run does."""
     ledger = Ledger()
     observe([job], store, ledger, Execution(), Silent())
-    return measure([job], store, ledger, Silent()).tables[job.metric.spec]
+    return measure([job], store, ledger, Silent()).tables[job.key]
 
 
 def timed(function: Callable[..., Any], *arguments: object) -> tuple[Any, float]:

@@ -23,7 +23,8 @@ class Study:
         samples: One row per image: model, prompt, text, seed, status, digest, ...; the image itself is in
             `images`.
         folder: The run's folder.
-        others: Measured rows of the run's other metrics, with the column `metric`; None if it has no others.
+        others: Measured rows of the run's other metrics, with the column `metric`; None if it has no others. Of a
+            metric with several judges, those by the judges of this study, or else by the first.
         settings: By each model's label, its values of the options that any of the models was given.
         interval: The question of the run's intervals, for `t2i_core.statistics`.
         floors: By the name of a need of detections or segments, the confidence below which its judge keeps none.

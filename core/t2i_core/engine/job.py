@@ -211,9 +211,9 @@ def name_panels(panels: Sequence[Sequence[Job]]) -> list[list[Job]]:
         distinct.setdefault(tuple(chain.from_iterable(map(_identify_judges, jobs))), jobs)
     if len(distinct) == 1:
         return list(map(list, distinct.values()))
-    names = [_name_judges(jobs[0]) for jobs in distinct.values()]
+    names = [_name_judges(jobs) for jobs in distinct.values()]
     if len(set(names)) < len(names):
-        names = [_name_judges_and_capabilities(jobs[0]) for jobs in distinct.values()]
+        names = [_name_judges_and_capabilities(jobs) for jobs in distinct.values()]
     return [[replace(job, by=name) for job in jobs] for name, jobs in zip(names, distinct.values(), strict=True)]
 
 
@@ -221,16 +221,17 @@ def _identify_judges(job: Job) -> list[str]:
     return [f"{s.need.capability} {s.judge_fingerprint(job.models[0])}" for s in job.needs]
 
 
-def _name_judges(job: Job) -> str:
-    return " + ".join({judge.spec: None for _, judge in _list_judges(job)})
+def _name_judges(jobs: Sequence[Job]) -> str:
+    return " + ".join({judge.spec: None for _, judge in _list_judges(jobs)})
 
 
-def _name_judges_and_capabilities(job: Job) -> str:
-    return " + ".join({f"{judge.spec} ({capability})": None for capability, judge in _list_judges(job)})
+def _name_judges_and_capabilities(jobs: Sequence[Job]) -> str:
+    return " + ".join({f"{judge.spec} ({capability})": None for capability, judge in _list_judges(jobs)})
 
 
-def _list_judges(job: Job) -> list[tuple[Capability, Component[JudgeInfo]]]:
-    return [(s.need.capability, s.choice.judge) for s in job.needs if s.choice and s.need.is_judged]
+def _list_judges(jobs: Sequence[Job]) -> list[tuple[Capability, Component[JudgeInfo]]]:
+    every = chain.from_iterable(job.needs for job in jobs)
+    return [(s.need.capability, s.choice.judge) for s in every if s.choice and s.need.is_judged]
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:

@@ -6,7 +6,7 @@ import math
 from typing import Protocol
 
 
-class Interval(Protocol):
+class WithEnds(Protocol):
     """An estimate with the ends of its confidence interval."""
 
     @property
@@ -25,6 +25,6 @@ def make_number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def make_interval(found: Interval) -> list[float | None]:
+def make_interval(found: WithEnds) -> list[float | None]:
     """Return the ends of an interval."""
     return [make_number(found.lo), make_number(found.hi)]

@@ -277,7 +277,7 @@ def _make_queries(job: Job, served: Served, item: Item, samples: tuple[Sample, .
         return []
 
 
-Choice = Callable[[Job, Served, Sequence[str], Store, Ledger], set[str]]
+Chooser = Callable[[Job, Served, Sequence[str], Store, Ledger], set[str]]
 """Chooses the keys of a need to work on."""
 
 
@@ -298,7 +298,7 @@ def _choose_underived(job: Job, served: Served, keys: Sequence[str], store: Stor
 
 
 def _recall(
-    group: QueryGroup, store: Store, ledger: Ledger, choose: Choice, each_once: bool = False
+    group: QueryGroup, store: Store, ledger: Ledger, choose: Chooser, each_once: bool = False
 ) -> Iterator[_ToAsk]:
     """Yield the chosen queries of a group, which were listed before. Only their images are looked up.
 
@@ -375,7 +375,7 @@ def _choose_part(
     block: Sequence[Item],
     store: Store,
     ledger: Ledger,
-    choose: Choice,
+    choose: Chooser,
 ) -> _Part:
     """Choose queries of one need about a block of items, and look up their images."""
     kept_keys = ledger.queries[served.address(grids)]

@@ -18,7 +18,8 @@ def identify_job(job: Job) -> Any:
         "metric": [job.metric.info.name, select_result_options(job.metric.options)],
         **identify_samples(job),
         "judges": [
-            [s.need.name, s.choice.judge.spec, select_result_options(s.choice.judge.options), *_name_way(job, s)]
+            [s.need.name, s.choice.judge.spec, select_result_options(s.choice.judge.options)]
+            + [way for way in [name_way(job, s)] if way is not None]
             if s.choice
             else None
             for s in job.needs
@@ -26,9 +27,9 @@ def identify_job(job: Job) -> Any:
     }
 
 
-def _name_way(job: Job, served: Served) -> list[str]:
-    """Return the capability of an alternative that is served in place of a need."""
-    return [] if served.need in job.instance.needs else [served.need.capability]
+def name_way(job: Job, served: Served) -> str | None:
+    """Return the capability of an alternative that is served in place of a need; None if the need itself is."""
+    return None if served.need in job.instance.needs else served.need.capability
 
 
 def identify_samples(samples: SampleSet) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from .measurement import Measurements
 from .numbers import make_interval, make_number
 from .outcomes import Counts, Outcomes
 from .plan import Plan
+from .run_identity import name_way
 from .sample import Model
 from .sample_images import ImageChecks
 
@@ -156,7 +157,7 @@ def _make_result(
     counts = outcomes.counts[model.label]
     headline = scores.headline
     judges = [
-        JudgeOfNeed(need=s.need.name, name=s.choice.judge.spec, why=s.choice.why)
+        JudgeOfNeed(need=s.need.name, name=s.choice.judge.spec, why=s.choice.why, capability=name_way(job, s))
         if s.choice
         else JudgeOfNeed(need=s.need.name, name=model.component.spec, why="the model itself is asked")
         for s in job.needs

@@ -127,15 +127,19 @@ def analyze_run(
         for by in dict.fromkeys(result.by for result in run.results if result.metric == name):
             own = table["metric"] == name
             others = ~own  # other judges of this metric are not other metrics
-            if by is not None:
-                own &= table["by"] == by
+            if "by" in table:
+                judged_by = table["metric"].map(_choose_judges(run, by))
+                own &= table["by"].isna() | (table["by"] == by)
+                others &= table["by"].isna() | (table["by"] == judged_by)
             if not own.any():  # all its samples failed
                 continue
             study = Study(
                 table[own].drop(columns=["metric", "by"], errors="ignore").dropna(axis="columns", how="all"),
                 samples,
                 run.folder,
-                table[others].dropna(axis="columns", how="all") if others.any() else None,
+                table[others].drop(columns="by", errors="ignore").dropna(axis="columns", how="all")
+                if others.any()
+                else None,
                 settings,
                 run.manifest.request.interval,
                 _find_floors(run, name, by),
@@ -161,6 +165,14 @@ def _analyze(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Anal
         if analysis is None:
             return
         yield analysis
+
+
+def _choose_judges(run: Run, by: str | None) -> dict[str, str | None]:
+    """Return for each metric the judges whose rows go beside those by these: the same judges, or the first."""
+    judges: dict[str, list[str | None]] = {}
+    for result in run.results:
+        judges.setdefault(result.metric, []).append(result.by)
+    return {metric: by if by in own else own[0] for metric, own in judges.items()}
 
 
 def _drop_argument(name: str) -> str:

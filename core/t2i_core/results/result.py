@@ -37,6 +37,11 @@ class JudgeOfNeed(JudgeName):
     """The judge that answers one need of a metric."""
 
     need: str = Field(description="the metric's name for the need")
+    capability: str | None = Field(
+        None,
+        description="present if the judge is asked for this in place of the need's own capability",
+        exclude_if=lambda capability: capability is None,
+    )
 
 
 class UpperBound(Typed):
@@ -128,20 +133,20 @@ class Comparison(Typed):
 
 
 class JudgeAgreement(Typed):
-    """The agreement of two judges of one metric on what both saw: on its headline measure, over all models."""
+    """The agreement of two judges of one metric on what both saw, over all models."""
 
     metric: str = Field(description="the metric's name, as the user wrote it")
     a: str = Field(description="the first judges")
     b: str = Field(description="the second judges")
-    measure: str = Field(description="the measure whose values are compared")
+    measure: str = Field(description="the measure whose values are compared: the first that has some")
     n: Count = Field(
-        description="number of samples (of pairs, for a metric of pairs; of prompts of a model, if a prompt's "
-        "images are measured together, and for rho) with a value by both"
+        description="number of values that both have (of samples, pairs or prompts, and of each facet); for rho, "
+        "of prompts"
     )
-    equal: Number | None = Field(description="share of them with equal values; null if there are none")
+    equal: Number | None = Field(description="share of equal values; null for rho")
     coefficient: Literal["kappa", "rho"] = Field(
         description="`kappa` (Cohen's) if all values are 0 or 1, else `rho` (Spearman's, of the means of each "
-        "model and prompt)"
+        "prompt)"
     )
     value: Number | None = Field(description="the coefficient; null if it does not exist, as for constant values")
     ci: Interval = Field(description="its 95 % confidence interval `[lo, hi]`; kappa's over prompts")

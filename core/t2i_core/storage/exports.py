@@ -30,7 +30,7 @@ def list_exports(folder: Path) -> list[PurePosixPath]:
     Lines of the list that name anything else are left out, because the folder may come from somebody else.
     """
     try:
-        lines = read_regular(folder / EXPORTS, _LIST_BYTES, within=folder).decode("utf-8", "replace").splitlines()
+        lines = read_regular(folder / EXPORTS, _LIST_BYTES, within=folder).decode("utf-8", "replace").split("\n")
     except OSError:
         return []
     paths = dict.fromkeys(map(parse_export_path, lines))

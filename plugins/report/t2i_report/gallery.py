@@ -10,6 +10,7 @@ import pandas as pd
 from t2i_core.api.image import Image
 from t2i_core.api.metric_output import Measure
 from t2i_core.api.text import escape_control_characters
+from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
 
 from .names import model_names, run_names
@@ -20,7 +21,7 @@ MOST_LEVELS = 500
 
 _COLUMNS = {
     *("metric", "model", "model_a", "model_b", "prompt", "cluster", "seed", "seeds", "left_out", "measure"),
-    "value",
+    *("value", "by", "title"),
 }
 """Columns of measurements.csv that are not facets."""
 
@@ -191,7 +192,9 @@ def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
     samples = run.samples().drop_duplicates("prompt")
     texts = dict(zip(samples["prompt"], samples["text"].fillna(""), strict=True))
     keys = [f"{id}\0{texts.get(id, '')}" for id in table["prompt"]]
-    return table.assign(model=table["model"].map(names), prompt=keys)
+    by = table["by"].fillna("") if "by" in table else [""] * len(table)
+    titles = [make_title(metric, judges or None) for metric, judges in zip(table["metric"], by, strict=True)]
+    return table.assign(model=table["model"].map(names), prompt=keys, title=titles)
 
 
 Cells = dict[tuple[str, str, int | None], Any]
@@ -205,21 +208,21 @@ def _columns(
     measures: Mapping[str, Sequence[Measure]],
 ) -> Iterable[GalleryColumn]:
     """Yield a column for each measure; one for each run if runs measured the same image differently."""
-    found: dict[tuple[str, str], dict[str, Cells]] = {}
+    found: dict[tuple[str, str, str], dict[str, Cells]] = {}
     for table, name in zip(tables, names, strict=True):
-        for (metric, measure), rows in table.groupby(["metric", "measure"], sort=False) if len(table) else ():
-            found.setdefault((metric, measure), {})[name] = _cells(rows, "mean", "value")
+        for key, rows in table.groupby(["title", "metric", "measure"], sort=False) if len(table) else ():
+            found.setdefault(key, {})[name] = _cells(rows, "mean", "value")
     order = {(metric, m.name): n for metric, own in measures.items() for n, m in enumerate(own)}
     better = {(metric, m.name): m.higher_is_better for metric, own in measures.items() for m in own}
-    metrics = list(dict.fromkeys(metric for metric, _ in found))
-    for key in sorted(found, key=lambda key: (metrics.index(key[0]), order.get(key, 0))):
-        title = " ".join(dict.fromkeys(key))
+    titles = list(dict.fromkeys(title for title, _, _ in found))
+    for key in sorted(found, key=lambda key: (titles.index(key[0]), order.get(key[1:], 0))):
+        title = " ".join(dict.fromkeys((key[0], key[2]) if key[0] != key[1] else key[1:]))
         merged: Cells = {}
         agree = all(merged.setdefault(cell, v) == v for cells in found[key].values() for cell, v in cells.items())
         for name, cells in {"": merged}.items() if agree else found[key].items():
             values = [_value_of(cells, image) for image in images]
             if any(value is not None for value in values):
-                yield GalleryColumn(f"{title} ({name})" if name else title, better.get(key), values)
+                yield GalleryColumn(f"{title} ({name})" if name else title, better.get(key[1:]), values)
 
 
 def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:

@@ -87,7 +87,11 @@ def match_judges(a: ComparedModel, b: ComparedModel, metric: str) -> list[Judges
     If no judges are the same, the first of each run are returned, whose comparison says that they differ.
     """
     theirs = [
-        {r.by: [(judge.need, judge.name) for judge in r.judges] for r in side.run.results if r.metric == metric}
+        {
+            r.by: [(judge.need, judge.capability, judge.name) for judge in r.judges]
+            for r in side.run.results
+            if r.metric == metric
+        }
         for side in (a, b)
     ]
     same = [(by, other) for by, own in theirs[0].items() for other, its in theirs[1].items() if own == its]
@@ -203,7 +207,9 @@ def _judges(side: ComparedModel, metric: str, result: Result) -> dict[str, tuple
         if c.kind == "judge":
             prints.setdefault(c.name, []).append(c.fingerprint)
     others = [judge for judge in result.judges if judge.need not in itself]
-    return {judge.need: (judge.name, *sorted(prints.get(judge.name, []))) for judge in others}
+    return {
+        judge.need: (judge.name, judge.capability or "", *sorted(prints.get(judge.name, []))) for judge in others
+    }
 
 
 def _rows(side: ComparedModel, metric: str) -> pd.DataFrame:

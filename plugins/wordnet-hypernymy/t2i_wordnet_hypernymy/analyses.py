@@ -110,17 +110,21 @@ def join_runs(folder: Path, wide: pd.DataFrame, measure: str, others: Sequence[P
         rows = rows[rows["measure"] == measure] if len(rows) else rows
         if rows.empty:
             raise BadOption(f"{run.path}: the run has no values of {measure}; name a run that measured it")
-        other = by_synset(per_synset(rows, "model"), synsets_of(rows))
-        if not set(other.index) & set(wide.index):
-            raise BadOption(
-                f"{run.path}: the run has {measure} for none of this run's synsets; name a run that shares some"
-            )
-        found |= {_name_column(name, run, str(model), measure): other[model] for model in other.columns}
+        every = {by: rows[rows["by"] == by] for by in rows["by"].unique()} if "by" in rows else {None: rows}
+        for by, own in every.items():
+            other = by_synset(per_synset(own, "model"), synsets_of(own))
+            if not set(other.index) & set(wide.index):
+                raise BadOption(
+                    f"{run.path}: the run has {measure} for none of this run's synsets; name a run that "
+                    "shares some"
+                )
+            found |= {_name_column(name, run, str(model), measure, by): other[model] for model in other.columns}
     return pd.DataFrame(found).reindex(wide.index)
 
 
-def _name_column(name: str, run: Run, model: str, measure: str) -> str:
-    judges = [r.judge.name for r in run.results if r.judge and (r.metric, r.label) == (measure, model)]
+def _name_column(name: str, run: Run, model: str, measure: str, by: str | None = None) -> str:
+    own = (r for r in run.results if (r.metric, r.label) == (measure, model) and by in (None, r.by))
+    judges = [r.by or r.judge.name for r in own if r.judge]
     return f"{name}: {model} ({', '.join(judges)})"
 
 
