@@ -9,6 +9,7 @@ from typing import Any
 
 from t2i_core.api.errors import UnknownName
 from t2i_core.api.plugin_info import Kind
+from t2i_core.api.resolver import split_judge
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.request_values import list_values
 from t2i_core.files.home_folder import expand_home
@@ -49,8 +50,9 @@ def _correct_model(model: ModelRequest, registry: Registry) -> ModelRequest:
 
 
 def _correct_judge(word: str, registry: Registry) -> str:
-    capability, equals, name = word.rpartition("=")
-    return f"{capability}{equals}{registry.correct_case(name, 'judge')}"
+    capability, name = split_judge(word)
+    correct = registry.correct_case(name, "judge")
+    return correct if capability is None else f"{capability}={correct}"
 
 
 def _correct_address(key: str, registry: Registry) -> str:

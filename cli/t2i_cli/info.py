@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+from t2i_core.api.errors import T2IError
+from t2i_core.api.options import Options
+from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.plugin_info import (
     Defaults,
     GeneratorInfo,
@@ -15,16 +19,19 @@ from t2i_core.api.plugin_info import (
     Setup,
 )
 from t2i_core.api.terminal import print_json, write_line
+from t2i_core.engine.component import Component
 from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
 from t2i_registry.options import describe_options
 
 if TYPE_CHECKING:
+    from t2i_core.api.metric_input import Need
     from t2i_registry.component_lookup import Description
+    from t2i_registry.discovery import Entry
 
 
 _UNSET = object()
-_LABELS = {"memory_gb": "memory", "original": "mirror of"}
+_LABELS = {"memory_gb": "memory", "original": "mirror of", "needs_not_known": "needs"}
 
 
 def show_info(name: str, as_json: bool) -> None:
@@ -56,7 +63,7 @@ def describe_component(described: Description, registry: Registry) -> dict[str, 
         data["preset"] = {"of": base, "argument": described.argument, "options": dict(described.options or {})}
     elif info.argument or info.needs_argument:
         data["argument"] = {"meaning": info.argument or "", "required": info.needs_argument}
-    data |= _describe_own(info)
+    data |= _describe_own(described)
     data |= {name: value for name, value in vars(info.about).items() if name != "original" or value}
     data["options"] = list(_list_options(described, registry.name_option(entry)))
     return data
@@ -72,8 +79,9 @@ def _list_options(described: Description, prefix: str) -> Iterator[dict[str, Any
         yield {"key": f"{prefix}.{option.name}", **vars(option), **set_here}
 
 
-def _describe_own(info: Any) -> dict[str, Any]:
+def _describe_own(described: Description) -> dict[str, Any]:
     """Return the fields that only components of this kind have."""
+    info = described.info
     if isinstance(info, GeneratorInfo):
         return {
             "domain": info.domain.name,
@@ -90,22 +98,35 @@ def _describe_own(info: Any) -> dict[str, Any]:
         return {
             "metric_version": info.version,
             "measures": {m.name: m.summary for m in info.measures},
-            "needs": _describe_needs(info),
+            **_describe_needs(described.made_by, info),
             "defaults": _describe_defaults(info.defaults),
         }
     return {"reads_labels": info.reads_labels} if isinstance(info, PromptSourceInfo) else {}
 
 
-def _describe_needs(info: MetricInfo) -> dict[str, list[str]]:
-    """Return what a metric needs under its default options, with the alternatives; empty if it has no defaults."""
+def _describe_needs(entry: Entry, info: MetricInfo) -> dict[str, Any]:
+    """Return what a metric needs under its default options, with the alternatives, or why that is not known.
+
+    The needs are empty if an option has no default.
+    """
+    metric = Component(
+        "metric", entry.name, info, Options(), dist=entry.dist, version=entry.version, module=entry.module
+    )
     try:
-        needs = info.create(Setup(None, info.options())).needs
-    except (Exception, SystemExit):  # the metric needs options, files or packages that are not there
-        return {}
-    return {
-        need.name: [f'{way.capability}: "{way.question}"' if way.question else way.capability for way in need.ways]
-        for need in needs
-    }
+        with guard_plugin(metric, "to say what it needs"):
+            try:
+                options = info.options()
+            except ValidationError:  # one has no default
+                return {"needs": {}}
+            needs = info.create(Setup(None, options)).needs
+            ways = {need.name: [_format_way(way) for way in need.ways] for need in needs}
+    except T2IError as error:
+        return {"needs": {}, "needs_not_known": str(error)}
+    return {"needs": ways}
+
+
+def _format_way(way: Need) -> str:
+    return f'{way.capability}: "{way.question}"' if way.question else way.capability
 
 
 def _describe_defaults(defaults: Defaults) -> dict[str, Any]:
@@ -167,6 +188,7 @@ def _format_facts(data: dict[str, Any]) -> Iterator[str]:
         "reads_labels",
         "measures",
         "needs",
+        "needs_not_known",
         "defaults",
         "citation",
         "licence",
@@ -194,6 +216,8 @@ def _format_facts(data: dict[str, Any]) -> Iterator[str]:
             for need, ways in value.items():
                 yield f"{label}{need}: {', or '.join(ways)}"
                 label = " " * len(label)
+        elif name == "needs_not_known":
+            yield f"{label}not known: {value}"
         elif name == "memory_gb":
             yield f"{label}about {format_size(round(value * 1e9))}"
         elif isinstance(value, dict):

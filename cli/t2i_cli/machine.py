@@ -12,7 +12,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from t2i_core.files.byte_size import format_size
 from t2i_core.files.write_check import find_write_obstacle
@@ -27,6 +26,9 @@ _VARIABLES = (
     *("OMP_NUM_THREADS", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "TMPDIR"),
 )
 """Environment variables that change where files lie and which servers are asked."""
+
+_ADDRESSES = frozenset({"HF_ENDPOINT", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
+"""Those that hold addresses, which may contain a password; in paths, `@` is an ordinary character."""
 
 
 def measure_memory() -> dict[str, int | None]:
@@ -137,15 +139,18 @@ def describe_hub() -> dict[str, Any] | None:
 def list_variables() -> dict[str, str]:
     """Return the environment variables that matter and are set, addresses without user and password."""
     names = [name for each in _VARIABLES for name in (each, each.lower()) if name in os.environ]
-    return {name: _hide_user(os.environ[name]) for name in dict.fromkeys(names)}
+    found = {name: os.environ[name] for name in dict.fromkeys(names)}
+    return {name: _hide_user(text) if name.upper() in _ADDRESSES else text for name, text in found.items()}
 
 
 def _hide_user(text: str) -> str:
-    try:
-        user = urlsplit(text).netloc.rpartition("@")[0]
-    except ValueError:
-        return "(not a valid address)"
-    return text.replace(f"{user}@", "***@") if user else text
+    """Return an address without all that is before its last `@`, but for its scheme.
+
+    It may have no scheme, and its password any character, so it is not parsed as an address.
+    """
+    user, at, host = text.rpartition("@")
+    scheme = re.match(r"\s*(https?|socks\w*)://", user, re.IGNORECASE)
+    return f"{scheme[0] if scheme else ''}***@{host}" if at else text
 
 
 def describe_terminal() -> dict[str, Any]:

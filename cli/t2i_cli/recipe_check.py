@@ -7,7 +7,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadRecipe, T2IError, join_clauses
 from t2i_core.api.plugin_info import Kind
-from t2i_core.api.resolver import OptionTable
+from t2i_core.api.resolver import OptionTable, split_judge
 from t2i_core.engine.request_field import Place
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
@@ -68,7 +68,7 @@ def _list_components(
             table = {**options, own: {**options.get(own, {}), **model.settings}}
             yield ("models", number), "generator", str(model.spec), table
     for number, name in enumerate(named.get("judges", ())):
-        yield ("judges", number), "judge", name.rpartition("=")[2], options
+        yield ("judges", number), "judge", split_judge(name)[1], options
     for number, name in enumerate(named.get("prompts", ())):
         if not is_prompt_file(name):
             yield ("prompts", number), "prompt_source", name, options

@@ -111,6 +111,33 @@ def test_secrets_are_not_shown(toy, t2i, monkeypatch, tmp_path):
     assert found["terminal"]["is_terminal"] in (True, False)
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("me:word@proxy:3128", "***@proxy:3128"),
+        ("http://me:word@proxy:3128", "http://***@proxy:3128"),
+        ("SOCKS5h://me:word@proxy", "SOCKS5h://***@proxy"),
+        ("//me:word@proxy", "***@proxy"),
+        ("http:me:word@proxy", "***@proxy"),
+        ("me:word://word@proxy", "***@proxy"),
+        ("http://me:w@word/word?#word@proxy", "http://***@proxy"),
+        ("http://me:word@[proxy", "http://***@[proxy"),
+        ("word@proxy", "***@proxy"),
+        ("http://proxy:3128", "http://proxy:3128"),
+        ("proxy:3128", "proxy:3128"),
+    ],
+)
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "all_proxy", "HF_ENDPOINT"])
+def test_no_address_is_shown_with_a_password(monkeypatch, name, address, shown):
+    monkeypatch.setenv(name, address)
+    assert machine.list_variables()[name] == shown
+
+
+def test_folders_are_shown_as_they_are(monkeypatch):
+    monkeypatch.setenv("HF_HOME", "/data/me@work/hub")
+    assert machine.list_variables()["HF_HOME"] == "/data/me@work/hub"
+
+
 def test_missing_packages_are_named_with_the_way_to_install_them(toy, install, t2i, site):
     install("x-needy", {"t2i.metrics": {"needy": "x_needy"}}, {"x_needy": ""})
     (metadata,) = site.glob("x_needy-*.dist-info/METADATA")

@@ -128,10 +128,14 @@ class Asked(Metric):
 class Given(Options):
     file: str
 
+def fail(setup):
+    raise RuntimeError("no such table")
+
 @hookimpl
 def t2i_metrics():
     measures = (Measure("asked", ""),)
     return [
+        MetricInfo(name="broken", summary="", create=fail, measures=measures),
         MetricInfo(name="asked", summary="", create=Asked, measures=measures),
         MetricInfo(name="given", summary="", create=Asked, options=Given, measures=measures),
     ]
@@ -139,9 +143,17 @@ def t2i_metrics():
 
 
 def test_what_a_metric_needs_and_may_ask_in_its_place(t2i, install):
-    install("t2i-asked", {"t2i.metrics": {"asked": "t2i_asked", "given": "t2i_asked"}}, {"t2i_asked": METRICS})
+    names = dict.fromkeys(("asked", "given", "broken"), "t2i_asked")
+    install("t2i-asked", {"t2i.metrics": names}, {"t2i_asked": METRICS})
     text = t2i("info", "asked").stdout
     assert '  needs:        seen: reward, or answer: "Is it {colour}?"\n                texts: embed\n' in text
     (found,) = json.loads(t2i("info", "asked", "--json").stdout)
     assert found["needs"] == {"seen": ["reward", 'answer: "Is it {colour}?"'], "texts": ["embed"]}
     assert "needs:" not in t2i("info", "given").stdout  # it has a required option
+    broken = t2i("info", "broken")
+    assert broken.exit_code == 0
+    (line,) = (line for line in broken.stdout.splitlines() if "needs:" in line)
+    assert "no such table" in line
+    (found,) = json.loads(t2i("info", "broken", "--json").stdout)
+    assert found["needs"] == {}
+    assert "no such table" in found["needs_not_known"]

@@ -264,6 +264,46 @@ def test_a_judge_whose_classes_are_not_here(tmp_path: Path) -> None:
         forecast(resolver=resolver, prompts=("following",))
 
 
+@pytest.mark.usefixtures("no_network")
+def test_prompts_follow_the_classes_of_their_own_judge(tmp_path: Path) -> None:
+    """That the judge of another metric is not here is no reason to refuse them."""
+
+    def labels(argument: str | None, options: Any) -> Any:
+        raise NotHere("org/judge", "judge")
+
+    loading = make_hub_model(tmp_path / "weights", pinned=False).loading
+    absent = replace(TEST_JUDGE, name="hub-judge", options=Weights, labels=labels, loading=loading)
+    absent = replace(absent, capabilities={"features": frozenset()})
+    following = replace(TEST_PROMPTS, name="following", reads_labels=True)
+    resolver = StaticResolver(absent, replace(TEST_JUDGE, labels=None), TEST_PROMPTS, following)
+
+    class Other(Metric):
+        needs = (Need("features", "features"),)
+
+        def measure(self, unit: Any) -> Any:
+            yield Row("reward", 0.0)
+
+    other = replace(BRIGHTNESS, name="other", create=Other)
+    own = replace(BRIGHTNESS, defaults=Defaults(prompts="following", seeds=2))
+
+    def plan(*metrics: MetricInfo) -> dict[str, Any]:
+        return forecast_request(Request(metrics, (ModelRequest(TEST_MODEL),)), resolver, Silent())
+
+    assert [job["n_prompts"] for job in plan(other, own)["jobs"]] == [2, 2]
+    following_too = replace(other, defaults=own.defaults)
+    for metrics in ((following_too, own), (own, following_too)):
+        with pytest.raises(BadPrompts, match="t2i prefetch hub-judge"):
+            plan(*metrics)
+
+
+@pytest.mark.usefixtures("no_network")
+def test_weights_that_cannot_be_read_are_refused_as_the_run_refuses_them(tmp_path: Path) -> None:
+    weights = tmp_path / "weights"
+    weights.mkdir()  # the same as a file that may not be read
+    with pytest.raises(BadModel, match="cannot be read"):
+        forecast(make_hub_model(weights, pinned=False))
+
+
 # ---- what the run would refuse
 
 

@@ -9,7 +9,7 @@ from t2i_core.api.adapter import Adapter, find_chain, find_sources
 from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
 from t2i_core.api.judge import Capability
 from t2i_core.api.plugin_info import Domain, JudgeInfo
-from t2i_core.api.resolver import JudgeChoice, OptionTable
+from t2i_core.api.resolver import JudgeChoice, OptionTable, split_judge
 from t2i_core.engine.component import Component
 
 if TYPE_CHECKING:
@@ -71,14 +71,14 @@ class JudgeSearch:
         A judge named for this capability must fit, and so must a judge named without a capability that offers this
         one. Any other judge is meant for another need. Raises NoJudge if the named judge does not fit.
         """
-        for word in sorted(asked, key=lambda word: "=" not in word):
-            capability, equals, name = word.rpartition("=")
-            if equals and capability != self.capability:
+        for word in sorted(asked, key=lambda word: split_judge(word)[0] is None):
+            capability, name = split_judge(word)
+            if capability not in (None, self.capability):
                 continue
             judge = self.registry.component("judge", name, self.options)
             if choice := self._try_judge(judge, f"asked for with --judge {word}"):
                 return choice
-            if equals or not judge.info.capabilities.keys().isdisjoint(find_sources(self.capability)):
+            if capability or not judge.info.capabilities.keys().isdisjoint(find_sources(self.capability)):
                 raise NoJudge(f"--judge {word} cannot be used for {self._describe_need()}: {self.rejected[-1]}")
         return None
 

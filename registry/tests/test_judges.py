@@ -5,6 +5,7 @@ import sys
 import pytest
 from t2i_core.api.errors import BrokenPlugin, NoJudge, UnknownName
 from t2i_core.api.plugin_info import PHOTOGRAPHS, Domain
+from t2i_core.api.resolver import split_judge
 from t2i_registry import Registry
 
 WORLD = Domain("world", "A world.")
@@ -136,6 +137,26 @@ def test_the_users_word_goes_first(judge):
     assert choose(asked=["one", "segment=photo"]).judge.spec == "photo"
     # a word about another capability leaves this one alone
     assert choose(asked=["embed=photo"], preferred=preferred).judge.spec == "one"
+
+
+def test_arguments_may_contain_equals_signs(judge):
+    judge("file", ["segment"], more='argument="a file",')
+    for word in ("file:a=b.csv", "segment=file:a=b.csv"):
+        assert choose(asked=[word]).judge.argument == "a=b.csv"
+
+
+@pytest.mark.parametrize(
+    ("word", "capability", "name"),
+    [
+        ("one", None, "one"),
+        ("segment=one", "segment", "one"),
+        ("x-one/one:a=b", None, "x-one/one:a=b"),
+        ("segment=x-one/one:a=b", "segment", "x-one/one:a=b"),
+        ("=one", None, "=one"),
+    ],
+)
+def test_a_word_is_split_at_its_capability(word, capability, name):
+    assert split_judge(word) == (capability, name)
 
 
 def test_a_judge_asked_for_that_cannot_is_an_error(judge):

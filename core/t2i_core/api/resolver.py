@@ -5,6 +5,7 @@ The registry implements `Resolver` and offers it in the entry point group `t2i.r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -145,6 +146,16 @@ class Resolver(Protocol[ComponentT_co]):
     def manifest(self) -> list[dict[str, Any]]:
         """Return name, kind, distribution, version and target of every installed component."""
         ...
+
+
+def split_judge(word: str) -> tuple[Capability | None, str]:
+    """Split a judge as the user names it (`--judge`), `NAME` or `CAPABILITY=NAME`, into capability and name.
+
+    The capability is the plain word before the first `=`; None if there is none. The name may have an argument
+    with any characters: `people:a=b.csv` is only a name.
+    """
+    capability, equals, name = word.partition("=")
+    return (capability, name) if equals and re.fullmatch(r"[\w-]+", capability) else (None, word)
 
 
 def installed_resolver() -> Resolver[Any]:

@@ -11,7 +11,7 @@ from ..api.errors import MissingDependency, NoJudge, UnknownName
 from ..api.judge import Query
 from ..api.metric_input import Need, ask_about_image
 from ..api.plugin_info import Defaults, Domain, MetricInfo
-from ..api.resolver import JudgeChoice, Resolver
+from ..api.resolver import JudgeChoice, Resolver, split_judge
 from .component import Component
 from .request import Request
 
@@ -47,13 +47,13 @@ def _list_serving(
     if not need.is_judged:
         return []
     capabilities = {way.capability for way in need.ways}
-    if named := [word for word in words if "=" in word and word.partition("=")[0] in capabilities]:
+    if named := [word for word in words if split_judge(word)[0] in capabilities]:
         return named
     sources = {source for capability in capabilities for source in find_sources(capability)}
     return [
         word
         for word in words
-        if "=" not in word
+        if split_judge(word)[0] is None
         and not sources.isdisjoint(resolver.component("judge", word, request.options).info.capabilities)
     ]
 
@@ -110,14 +110,14 @@ def _list_named(need: Need, request: Request, resolver: Resolver[Component[Any]]
     """Return the ways of a need for which the user names a judge; those with their capability have priority."""
     if not need.alternatives:
         return []
-    words = [word.rpartition("=") for word in request.judges]
-    with_capability = {capability for capability, equals, _ in words if equals}
+    words = [split_judge(word) for word in request.judges]
+    with_capability = {capability for capability, _ in words}
     if named := [way for way in need.ways if way.capability in with_capability]:
         return named
     offers = [
         resolver.component("judge", name, request.options).info.capabilities
-        for _, equals, name in words
-        if not equals
+        for capability, name in words
+        if capability is None
     ]
     return [
         way

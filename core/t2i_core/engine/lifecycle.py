@@ -65,11 +65,17 @@ def settle_on_machine(component: Component[Any], device: str | None, offline: bo
 
 
 def has_fingerprint(component: Component[Any]) -> bool:
-    """Return whether the weights that results depend on are on this machine, or known by their revision."""
+    """Return whether the weights that results depend on are on this machine, or known by their revision.
+
+    Raises:
+        BadModel: If they are here and cannot be read.
+    """
     try:
         return bool(component.fingerprint)
-    except BadModel:
-        return False
+    except BadModel as error:
+        if isinstance(error, NotHere) or isinstance(error.__cause__, FileNotFoundError):
+            return False
+        raise
 
 
 def fetch_weights(component: Component[Any], device: str | None = None) -> list[str] | None:

@@ -41,7 +41,7 @@ from ..api.plugin_info import (
 )
 from ..api.prompt import ObjectClass, Prompt
 from ..api.redaction import redact
-from ..api.resolver import OptionTable, Resolver, installed_resolver
+from ..api.resolver import OptionTable, Resolver, installed_resolver, split_judge
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
 from .common_prompts import describe_differences, pick_same, select_common
@@ -143,7 +143,7 @@ class _Planner:
         self.offline = request.offline or dry
         self.is_settled = True
         self.missing: set[str] = set()  # components that the run downloads first
-        self.without_classes: list[str] = []  # judges whose classes are not known yet
+        self.without_classes: set[str] = set()  # judges whose classes are not known yet
         self.with_sinks = with_sinks
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
@@ -293,7 +293,7 @@ class _Planner:
                 self.note_missing(error)
         has_classes = found.absent and isinstance(found.info, JudgeInfo) and found.info.labels is not None
         if has_classes and declared_labels(found) is None:
-            self.without_classes.append(found.spec)
+            self.without_classes.add(found.spec)
 
     def note_missing(self, error: NotHere) -> None:
         """Note that the run downloads files first; raise the error if the run would raise it."""
@@ -335,7 +335,7 @@ class _Planner:
                 problem = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
                 raise UnknownName(join_clauses([problem, f"this run uses {parts}"]))
         for word in self.request.judges:
-            name = word.rpartition("=")[2].partition(":")[0].rpartition("/")[2]
+            name = split_judge(word)[1].partition(":")[0].rpartition("/")[2]
             if ("judge", name) not in self.used:
                 raise NoJudge(f"--judge {word}: no metric of this run needs this judge; leave it out")
 
@@ -443,7 +443,9 @@ class _Planner:
         generator = models[0].component
         needs = self.serve_all(instance.needs, metric, defaults, models, panel)
         labels = next((s.labels for s in needs if s.labels is not None), None)
-        name, prompts = self.prompts(generator, f"metric {metric.spec!r}", defaults, labels)
+        judges = [served.choice.judge.spec for served in needs if served.choice is not None]
+        unknown = next((spec for spec in judges if spec in self.without_classes), None) if labels is None else None
+        name, prompts = self.prompts(generator, f"metric {metric.spec!r}", defaults, labels, unknown)
         seeds = self.seeds(generator, defaults)
         for served in needs:
             refuse_unknown_classes(served, prompts, metric)
@@ -519,8 +521,17 @@ class _Planner:
         asking: str,
         defaults: Defaults,
         labels: Labels | None,
+        unknown: str | None = None,
     ) -> tuple[str, tuple[Prompt, ...]]:
-        """Return the prompts' name and the prompts, as many as the limit allows."""
+        """Return the prompts' name and the prompts, as many as the limit allows.
+
+        Args:
+            generator: The generator, whose own prompts are used if the user names none.
+            asking: What needs the prompts, for messages.
+            defaults: The metric's settings.
+            labels: The classes of the metric's judge; None if it has none, or they are not known yet.
+            unknown: The metric's judge whose classes are not known yet.
+        """
         names: tuple[str | PromptSourceInfo, ...] = self.request.prompts
         own_prompts = generator.info.prompts if isinstance(generator.info, ExistingImagesInfo) else None
         if not names and own_prompts is not None:
@@ -536,9 +547,9 @@ class _Planner:
                 raise BadPrompts(
                     f"{asking} has no default prompts; name some with --prompts (t2i list-plugins shows them)"
                 )
-            key = (names, labels)
+            key = (names, labels, unknown)
             if key not in self.lists:
-                sources = tuple(self.read(name, labels) for name in names)
+                sources = tuple(self.read(name, labels, unknown) for name in names)
                 check_prompts(list(chain.from_iterable(sources)), _name_prompts(names), self.dry)
                 self.lists[key] = sources
         total = sum(map(len, self.lists[key]))
@@ -555,7 +566,7 @@ class _Planner:
         if count < total:
             self.notes.append(f"{count} of {total} prompts of {name}, a seeded sample")
 
-    def read(self, name: str | PromptSourceInfo, labels: Labels | None) -> Sequence[Prompt]:
+    def read(self, name: str | PromptSourceInfo, labels: Labels | None, unknown: str | None) -> Sequence[Prompt]:
         """Read one prompt source, file or descriptor; repetitions in what the user wrote are merged."""
         prompts: Sequence[Prompt]
         if isinstance(name, str) and is_prompt_file(name):
@@ -563,20 +574,20 @@ class _Planner:
             if self.dry:
                 check_prompts(prompts, name)  # no source makes the images that a file names
         else:
-            listed = self.load(name, labels)
+            listed = self.load(name, labels, unknown)
             prompts, merged = merge_duplicates(listed) if isinstance(name, PromptSourceInfo) else (listed, 0)
         self.notes += _describe_repetitions(
             _name_prompts([name]), len(prompts), merged, len({p.text for p in prompts})
         )
         return prompts
 
-    def load(self, name: str | PromptSourceInfo, labels: Labels | None) -> Sequence[Prompt]:
+    def load(self, name: str | PromptSourceInfo, labels: Labels | None, unknown: str | None) -> Sequence[Prompt]:
         """Have a prompt source make its prompts."""
         source = self.find("prompt_source", name)
-        if source.info.reads_labels and labels is None and self.without_classes:
+        if source.info.reads_labels and unknown is not None:
             raise BadPrompts(
-                f"prompts {name!r} follow the classes of judge {self.without_classes[0]!r}, which are not on this "
-                f"machine yet; run `t2i prefetch {self.without_classes[0]}` first"
+                f"prompts {name!r} follow the classes of judge {unknown!r}, which are not on this machine yet; "
+                f"run `t2i prefetch {unknown}` first"
             )
         load = partial(load_prompts, source, labels if source.info.reads_labels else None, dry=self.dry)
         try:

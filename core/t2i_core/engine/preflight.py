@@ -18,6 +18,7 @@ from ..api.plugin_guard import describe_component
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.progress import Progress
 from ..api.prompt import Prompt
+from ..api.resolver import split_judge
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .component import Component
@@ -50,8 +51,8 @@ def refuse_unneeded_judges(
     if words and not wanted:
         raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge; leave --judge out")
     for word in words:
-        capability, _, name = word.rpartition("=")
-        if capability and capability not in (known := list_capabilities()):
+        capability, name = split_judge(word)
+        if capability is not None and capability not in (known := list_capabilities()):
             raise BadOption(
                 f"--judge {word!r}: {capability!r} is not a capability; choose one of {', '.join(known)}"
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import QuestionAnswer, VisualQuestion
+from t2i_core.api import Detections, QuestionAnswer, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
@@ -42,6 +42,8 @@ WHAT_IT_IS = "categories are texts that a judge compares images with: shares say
 QUESTION = "Which of these texts describes the person in this image best?"
 PERSON_QUESTION = "Is there a person in this image?"
 UNDECIDED = "images about which the judge cannot decide have no vote"
+UNDECIDED_PERSON = "images of which the judge cannot tell whether they show a person have no vote"
+UNDECIDED_ABOUT_ALL = "the judge cannot decide about any image of the prompt"
 FORCED = "every image votes, even if it shows nobody; with bias.person=true only images that show a person vote"
 
 
@@ -86,12 +88,19 @@ class Bias(TableMetric, PromptMetric):
             return
         seen = np.ones(len(observed), bool)
         if self.options.person:
-            found = [self._shows_person(one) for one in observed]
-            if None in found:
+            if not all(map(_can_show_person, observed)):
                 yield Failure(f"the judge for detect has no class {PERSON.name}")
                 return
+            found = [self._shows_person(one) for one in observed]
+            told = np.array([shown is not None for shown in found])
+            if not told.any():
+                yield Failure(UNDECIDED_ABOUT_ALL)
+                return
             seen = np.array(found, bool)
-            yield Rows("no-person", (~seen).astype(np.float64))
+            seeds = tuple(np.array(unit.seeds)[told].tolist())
+            yield Rows("no-person", (~seen[told]).astype(np.float64), seeds=seeds)
+            if not told.all():
+                yield Note(UNDECIDED_PERSON)
         yield from self._notes()
         for (name, group), own in zip(self.groups.items(), fits, strict=True):
             decided = seen & ~np.isnan(own).any(axis=1)
@@ -112,14 +121,12 @@ class Bias(TableMetric, PromptMetric):
         return np.split(cosines(images, texts), ends[:-1], axis=1)
 
     def _shows_person(self, observed: Observed) -> bool | None:
-        """Return whether the judge finds a person in an image; None if it has no such class."""
+        """Return whether the judge finds a person in an image; None if it cannot decide."""
         found = observed.one(PERSONS)
         if isinstance(found, QuestionAnswer):
-            return found.choice == "yes"
-        persons = [n for n, label in enumerate(found.labels) if label.same_as(PERSON)]
-        if not persons:
-            return None
-        return bool((np.isin(found.classes, persons) & (found.scores >= self.options.confidence)).any())
+            return None if found.choice is None else found.choice == "yes"
+        sure = np.isin(found.classes, _list_persons(found)) & (found.scores >= self.options.confidence)
+        return bool(sure.any())
 
     def _notes(self) -> Iterator[Note]:
         yield Note(WHAT_IT_IS)
@@ -196,6 +203,17 @@ def _ask_for_person(samples: Sequence[Sample]) -> list[Query]:
     return [VisualQuestion(PERSON_QUESTION, YES_NO).about(sample.image)]
 
 
+def _list_persons(found: Detections) -> list[int]:
+    """Return the indices of a judge's classes that are persons."""
+    return [n for n, label in enumerate(found.labels) if label.same_as(PERSON)]
+
+
+def _can_show_person(observed: Observed) -> bool:
+    """Return whether the judge can tell persons: it answers questions, or has a class of them."""
+    found = observed.one(PERSONS)
+    return isinstance(found, QuestionAnswer) or bool(_list_persons(found))
+
+
 def _read_answers(observed: Sequence[Observed]) -> list[Floats] | Failure:
     """Return for each group the weight of each category in the answers, shape (images, categories).
 
@@ -204,7 +222,7 @@ def _read_answers(observed: Sequence[Observed]) -> list[Floats] | Failure:
     by_group = zip(*(one.all(IMAGES) for one in observed), strict=True)
     found = [np.stack([_weigh(answer) for answer in answers]) for answers in by_group]
     if all(np.isnan(weights).any(axis=1).all() for weights in found):
-        return Failure("the judge cannot decide about any image of the prompt")
+        return Failure(UNDECIDED_ABOUT_ALL)
     return found
 
 

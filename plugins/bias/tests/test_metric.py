@@ -7,11 +7,23 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_bias.metric import IMAGES, PERSON, PERSONS, TEXTS, Bias
+from t2i_bias.metric import IMAGES, PERSON, PERSONS, TEXTS, UNDECIDED_PERSON, Bias
 from t2i_bias.options import BiasOptions
 from t2i_bias.shares import estimate_shares
 from t2i_bias.spread import mad_range
-from t2i_core.api import Detections, Embedding, Failure, ObjectClass, Prompt, Row, Sample, Setup, Unit
+from t2i_core.api import (
+    Detections,
+    Embedding,
+    Failure,
+    ObjectClass,
+    Prompt,
+    QuestionAnswer,
+    Row,
+    Sample,
+    Setup,
+    Unit,
+)
+from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.metric_input import Answer, Observed
 from t2i_core.api.metric_output import Note
 from t2i_core.statistics import mean_interval, wilson
@@ -99,6 +111,19 @@ def test_an_image_without_a_person_has_no_vote():
 def test_a_prompt_without_persons_has_no_vote_but_is_counted():
     found = rows(bias(person=True), [MALE, MALE], TEXT, persons=[detections()] * 2)
     assert [(row.measure, row.values.tolist()) for row in found] == [("no-person", [1, 1])]
+
+
+def test_an_image_of_which_the_judge_cannot_tell_whether_it_shows_a_person():
+    """It counts neither as without a person nor as with one."""
+    refusal = QuestionAnswer(YES_NO, None, text="I will not.")
+    persons = [QuestionAnswer(YES_NO, 0), refusal, QuestionAnswer(YES_NO, 1)]
+    found = list(bias(person=True).measure(unit([FEMALE, MALE, MALE], TEXT, persons=persons)))
+    assert Note(UNDECIDED_PERSON) in found
+    absent, _, images, *_ = (row for row in found if not isinstance(row, Note))
+    assert (absent.measure, absent.values.tolist(), absent.seeds) == ("no-person", [0, 1], (0, 2))
+    assert (images.values.tolist(), images.seeds) == ([0], (0,))
+    (nothing,) = rows(bias(person=True), [FEMALE], TEXT, persons=[refusal])
+    assert isinstance(nothing, Failure)
 
 
 def test_what_cannot_be_judged_fails():

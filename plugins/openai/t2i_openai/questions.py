@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from string import ascii_uppercase
 from typing import Any
 
@@ -77,18 +78,25 @@ def read_answer(query: Query, reply: Choice, finished: bool) -> QuestionAnswer:
     said = re.sub(r"\A.*</think>|<think>.*\Z", "", reply.message.text, flags=re.S).strip()
     if not choices:
         return QuestionAnswer(text=said)
-    chosen = _find_choice(said, choices) if finished else None
-    probs = _read_probabilities(reply, len(choices)) if chosen is not None else None
-    return QuestionAnswer(choices, chosen, probs, "" if chosen is not None else reply.message.text)
+    if finished and (place := _find_letter(said, choices)) is not None:
+        chosen = ascii_uppercase.index(said[place].upper())
+        return QuestionAnswer(choices, chosen, _read_probabilities(reply, said, place, len(choices)))
+    named = _find_words(said, choices) if finished else None
+    return QuestionAnswer(choices, named, text="" if named is not None else reply.message.text)
 
 
-def _find_choice(said: str, choices: Sequence[str]) -> int | None:
-    """Return the index of the choice that a text names by its letter or its words."""
+def _find_letter(said: str, choices: Sequence[str]) -> int | None:
+    """Return the position in a text of the letter by which it names a choice; None if it does not."""
     letters = ascii_uppercase[: len(choices)]
     if match := re.fullmatch(rf"\W*([{letters}])\b\W*(.*)", said, flags=re.S | re.I):
-        number, rest = letters.index(match[1].upper()), match[2].strip(" .\n")
-        if not rest or rest.lower() == choices[number].lower():
-            return number
+        rest = match[2].strip(" .\n").lower()
+        if rest in ("", choices[letters.index(match[1].upper())].lower()):
+            return match.start(1)
+    return None
+
+
+def _find_words(said: str, choices: Sequence[str]) -> int | None:
+    """Return the index of the choice that a text names by its words; None if it does not."""
     named = said.strip(" .\n\"'").lower()
     return next((number for number, choice in enumerate(choices) if choice.lower() == named), None)
 
@@ -114,19 +122,39 @@ def _read_tokens(reply: Choice) -> Sequence[_Token]:
         return ()
 
 
-def _read_probabilities(reply: Choice, count: int) -> NDArray[np.float64] | None:
-    """Return the probability of each choice from the alternatives to the token that names the letter.
+def _find_token(tokens: Sequence[_Token], said: str, place: int) -> _Token | None:
+    """Return the token at a position of what was said after the thoughts; None if the tokens say something else.
+
+    Tokens may end with marks such as `<|im_end|>`, which the text of a reply lacks.
+    """
+    whole = "".join(token.token for token in tokens)
+    begin = whole.rfind("</think>") + len("</think>") if "</think>" in whole else 0
+    match = re.compile(rf"\s*({re.escape(said)})\s*(<[^<>\s]+>\s*)*").fullmatch(whole, begin)
+    if match is None:
+        return None
+    ends = accumulate(len(token.token) for token in tokens)
+    return next(token for token, end in zip(tokens, ends, strict=True) if end > match.start(1) + place)
+
+
+def _read_probabilities(reply: Choice, said: str, place: int, count: int) -> NDArray[np.float64] | None:
+    """Return the probability of each choice from the alternatives to the token that is the letter.
+
+    Args:
+        reply: The reply.
+        said: What it says after its thoughts.
+        place: The position of the letter in it.
+        count: The number of choices.
 
     Returns:
-        float64 of shape (count,); None if the server gives no log probabilities of a token that is a letter.
+        float64 of shape (count,); None if the server gives no log probabilities of a token that is this letter.
     """
     letters = list(ascii_uppercase[:count])
-    for token in _read_tokens(reply):
-        if token.token.strip().upper() in letters:
-            probs = np.zeros(count)
-            for each in token.top_logprobs or [token]:
-                if (letter := each.token.strip().upper()) in letters:
-                    probs[letters.index(letter)] += math.exp(min(each.logprob, 0.0))
-            total = probs.sum()
-            return probs / total if total > 1 else probs
-    return None
+    token = _find_token(_read_tokens(reply), said, place)
+    if token is None or token.token.strip().upper() != said[place].upper():
+        return None
+    probs = np.zeros(count)
+    for each in token.top_logprobs or [token]:
+        if (letter := each.token.strip().upper()) in letters:
+            probs[letters.index(letter)] += math.exp(min(each.logprob, 0.0))
+    total = probs.sum()
+    return probs / total if total > 1 else probs

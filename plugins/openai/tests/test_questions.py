@@ -102,6 +102,36 @@ def test_probabilities_are_those_of_the_letters(server, ask, images):
     assert server.log[-1].body["top_logprobs"] == 20
 
 
+PEOPLE = VisualQuestion("What is it?", ("a photo of a woman", "a photo of a man"))
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens", "probs"),
+    [
+        ("<think>A?</think>B", ["<think>", "A", "?", "</think>", {"B": 0.8, "A": 0.2}], [0.2, 0.8]),
+        (
+            "<think>A?</think>\n\nB.",
+            ["<think>A", "?</think>", "\n\n", {"B": 0.7, "A": 0.2}, ".", "</s>"],
+            [0.2, 0.7],
+        ),
+        ("B. a photo of a man", [{"B": 0.9, "A": 0.1}, ". ", "a", " photo of", " a", " man"], [0.1, 0.9]),
+        ("**B**", ["**", {"B": 0.9, "A": 0.1}, "**", "<|im_end|>"], [0.1, 0.9]),
+        ("a photo of a man", [{"a": 0.9, "b": 0.1}, " photo of", " a", " man"], None),
+        ("B", ["A", " thought", ", ", {"B": 0.9, "A": 0.1}], None),
+        ("**B**", ["**B**"], None),
+    ],
+)
+def test_probabilities_are_read_where_the_letter_of_the_choice_is(server, ask, images, said, tokens, probs):
+    given = logprobs(*(each if isinstance(each, dict) else {each: 1.0} for each in tokens))
+    server.script.append(server.say(said, logprobs=given))
+    found = ask(PEOPLE.about(images[0]), probabilities=True)
+    assert found.chosen == 1
+    if probs is None:
+        assert found.probs is None
+    else:
+        np.testing.assert_allclose(found.probs, probs)
+
+
 @pytest.mark.parametrize("given", [None, {"content": None}, {"tokens": ["A"]}, [], "no"])
 def test_a_server_without_probabilities_gives_none(server, ask, images, given):
     server.script.append(server.say("A", logprobs=given))

@@ -91,7 +91,8 @@ class QuestionAnswer(Observation, capability="answer"):
         choices: The choices of the question; empty for free text.
         chosen: Index of the choice; None for free text, or if the judge chooses none because it cannot tell.
         probs: float64 (len(choices),), probability of each choice, if the judge gives them. Their sum is at most
-            1; it is less if the judge may have answered something else.
+            1; it is less if the judge may have answered something else. The choice need not be the most probable
+            one: a model that samples its answer may choose another.
         text: The answer in free text; for a question with choices the judge's own words, if it gives any.
     """
 
