@@ -48,6 +48,36 @@ def test_a_pipelines_digest_follows_its_weights_alone() -> None:
 
 
 @pytest.mark.long
+def test_a_pipelines_digest_follows_its_settings() -> None:
+    from diffusers import DiffusionPipeline, EulerDiscreteScheduler, FlowMatchEulerDiscreteScheduler
+
+    class Paints(DiffusionPipeline):  # type: ignore[misc]
+        def __init__(self, scheduler: Any, force: bool = True) -> None:
+            super().__init__()
+            self.register_modules(scheduler=scheduler)
+            self.register_to_config(force=force)
+            self.style = "oil"
+
+    pipeline = Paints(FlowMatchEulerDiscreteScheduler())
+    digests = [digest_code(pipeline)]
+    for change in (
+        lambda: pipeline.scheduler.set_shift(3.0),
+        lambda: pipeline.register_to_config(force=False),
+        lambda: setattr(pipeline, "style", "ink"),
+        lambda: setattr(pipeline, "_colours", 3),
+        lambda: setattr(pipeline, "scheduler", EulerDiscreteScheduler()),
+    ):
+        change()
+        digests.append(digest_code(pipeline))
+    assert len(set(digests)) == len(digests)
+    pipeline.scheduler.set_timesteps(4)
+    pipeline.scheduler.is_scale_input_called = True
+    pipeline._guidance_scale = 3.0
+    pipeline.set_progress_bar_config(disable=True)
+    assert digest_code(pipeline) == digests[-1]
+
+
+@pytest.mark.long
 def test_a_pipeline_in_memory_draws_what_the_plugin_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     settings = {"num_inference_steps": STEPS, "guidance_scale": GUIDANCE}

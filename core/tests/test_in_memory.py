@@ -14,7 +14,10 @@ from PIL import Image
 from t2i_core import CheckpointScorer, ModelRequest, Run, evaluate
 from t2i_core.api import (
     Derive,
+    Generated,
+    GeneratorInfo,
     JudgeInfo,
+    Loading,
     Measure,
     Metric,
     MetricInfo,
@@ -23,8 +26,9 @@ from t2i_core.api import (
     PromptSourceInfo,
     Reward,
     Row,
+    Setup,
 )
-from t2i_core.api.errors import BadModel, BadOption, BadPrompts
+from t2i_core.api.errors import BadModel, BadOption, BadPrompts, UnknownName
 from t2i_core.engine.request import Request
 from t2i_core.io.prompt_file import make_id
 from t2i_core.testing import TEST_PROMPTS, StaticResolver
@@ -138,6 +142,17 @@ def test_prompts_may_be_names_as_before(tmp_path: Path) -> None:
 def test_other_prompts_are_refused(prompts: Any) -> None:
     with pytest.raises(BadPrompts):
         measure(prompts=prompts)
+
+
+@pytest.mark.parametrize(
+    "prompts", [["test-promts"], ["dog", "tests-prompts:small"], ["test-prompts", "test-promts"]]
+)
+def test_a_text_that_is_nearly_the_name_of_a_source_is_refused(prompts: list[str]) -> None:
+    with pytest.raises(UnknownName, match=r"'test-prompts'.*Prompt\(ID") as refused:
+        measure(prompts=prompts)
+    assert "\n" not in str(refused.value)
+    texts = [Prompt(str(number), text) for number, text in enumerate(prompts)]
+    assert [text for _, text in drawn(measure(prompts=texts))] == prompts
 
 
 # seeds --------------------------------------------------------------------------------------------------------
@@ -290,6 +305,17 @@ def test_images_that_do_not_fit_are_refused(images: Any, prompts: Any, error: ty
         evaluate(LIGHT, grey, images=images, prompts=prompts, resolver=RESOLVER)
 
 
+@pytest.mark.parametrize(
+    "images",
+    [Image.fromarray(fill(1)), fill(1), np.array(1), 5, "folder", Path("a.png"), b"png", {"a": fill(1)}],
+)
+def test_what_is_no_list_of_images_is_refused(images: Any) -> None:
+    for given in (images, {"old": images}) if not isinstance(images, dict) else (images,):
+        with pytest.raises(BadModel, match="must be a list") as refused:
+            evaluate(LIGHT, images=given, prompts=["a dog"] * 4, resolver=RESOLVER)
+        assert "\n" not in str(refused.value)
+
+
 # checkpoints --------------------------------------------------------------------------------------------------
 
 
@@ -390,6 +416,39 @@ def test_failures_of_the_checkpoint_before_are_not_drawn_with_new_weights() -> N
     before = next(result for result in found.run.results if result.label == "step 1")
     assert (before.n_ok, before.n_failed) == (2, 2)
     assert [(each.diff, each.n) for each in found.comparisons] == [(1, 2)]
+
+
+def test_an_overwritten_checkpoint_is_not_compared_with_itself(tmp_path: Path) -> None:
+    class Reads:
+        def __init__(self, setup: Setup[Any]) -> None:
+            self.level = int(Path(setup.argument or "").read_text())
+
+        def generate(self, requests: Any) -> Any:
+            for request in requests:
+                yield request, Generated(fill(self.level))
+
+    loading = Loading(weights=lambda argument, options: [Path(argument or "")])
+    reads = GeneratorInfo(name="reads", summary="Reads.", create=Reads, loading=loading)
+    resolver = StaticResolver(TEST_PROMPTS, reads)
+
+    def score(step: int, name: str) -> Any:
+        (tmp_path / name).write_text(f"{10 * step}")
+        return scorer(f"reads:{tmp_path / name}", step)
+
+    scorer = CheckpointScorer(LIGHT, prompts=["a dog"], seeds=2, resolver=resolver)
+    assert [[each.diff for each in score(step, f"step-{step}").comparisons] for step in (1, 2)] == [[], [10]]
+    scorer = CheckpointScorer(LIGHT, prompts=["a dog"], seeds=2, resolver=resolver)
+    score(1, "latest")
+    with pytest.raises(BadOption, match="own name") as refused:
+        score(2, "latest")
+    assert "\n" not in str(refused.value)
+    assert [each.step for each in scorer.checkpoints] == [1]
+
+
+def test_a_scorer_takes_the_checkpoint_before_from_the_cache() -> None:
+    with pytest.raises(BadOption):
+        make_scorer(fresh=True)
+    make_scorer(fresh=False)
 
 
 # pipelines ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..api.generator import Generated, ImageRequest
 from ..api.options import Options
 from ..api.plugin_info import GeneratorInfo, Setup
 
-Answer = tuple[ImageRequest, Generated | Failure]
+Outcome = tuple[ImageRequest, Generated | Failure]
 
 _PIPELINE_ARGUMENTS = frozenset({"prompt", "generator"})
 """Arguments by which the call of a pipeline of diffusers is recognized."""
@@ -129,7 +129,7 @@ class ModelInMemory:
 class _Gone:
     """A checkpoint whose weights have changed since: only its stored images are left."""
 
-    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Outcome]:
         for request in requests:
             yield request, Failure("the weights of this checkpoint are no longer in memory")
 
@@ -141,7 +141,7 @@ class _Function:
         self.function, self.given = function, given
         self.settings = dict(given)
 
-    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Outcome]:
         for request in requests:
             image = self.function(request.prompt.text, request.noise_seed, **self.given)
             if isinstance(image, Generated | Failure):
@@ -170,7 +170,7 @@ class _Pipeline:
             **given,
         }
 
-    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Outcome]:
         requests = iter(requests)
         with _evaluating(self.pipe):
             while batch := list(islice(requests, self.batch_size)):
@@ -198,12 +198,12 @@ class _Pipeline:
             if found is not None:
                 blanked = [a or bool(b) for a, b in zip(blanked, np.ravel(found), strict=True)]
         return [
-            Failure("the pipeline's safety filter blanked the image") if flag else _read_image(image)
+            Failure("the pipeline's safety filter blanked the image") if flag else _round_pixels(image)
             for image, flag in zip(images, blanked, strict=True)
         ]
 
 
-def _read_image(image: Any) -> Generated | Failure:
+def _round_pixels(image: Any) -> Generated | Failure:
     """Return an image as it is; one of numbers from 0 to 1 as integers of 0 to 255, rounded as in diffusers."""
     if not (isinstance(image, np.ndarray) and np.issubdtype(image.dtype, np.floating)):
         return Generated(image)

@@ -15,7 +15,8 @@ from ..results.run import Run
 from ..results.scores import name_judges
 from .callable_model import ModelInMemory
 from .code.digest import UnhashableCode, digest_code
-from .evaluation import Model, evaluate
+from .evaluation import Model, evaluate, make_request
+from .plan import make_plan
 from .request import ModelRequest
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class CheckpointScorer:
 
     Args:
         metric: Metrics, as `evaluate` takes them.
-        **options: The other arguments of `evaluate`, such as prompts, seeds and judge.
+        **options: The other arguments of `evaluate`, such as prompts, seeds and judge; not fresh.
+
+    Raises:
+        BadOption: If fresh is given: the images of the checkpoint before can only come from the cache.
 
     Attributes:
         checkpoints: The checkpoints that were scored.
@@ -66,9 +70,14 @@ class CheckpointScorer:
     """
 
     def __init__(self, metric: str | MetricInfo | Sequence[str | MetricInfo], **options: Any) -> None:
+        if options.get("fresh"):
+            raise BadOption(
+                "CheckpointScorer takes no fresh: the images of the checkpoint before must come from the cache"
+            )
         self._metric = metric
         self._options = options
         self._last: ModelRequest | None = None
+        self._fingerprint = ""
         self.checkpoints: list[ScoredCheckpoint] = []
 
     def __call__(self, model: Model, step: int | str) -> ScoredCheckpoint:
@@ -76,14 +85,16 @@ class CheckpointScorer:
 
         Args:
             model: One model in its present state, as `evaluate` takes it; in a `ModelRequest` with settings. Of a
-                model in memory only the digest of its weights is kept, so that they may change afterwards.
+                model in memory only the digest of its weights is kept, so that they may change afterwards. Files
+                that a name stands for must stay as they are until the next checkpoint is scored.
             step: The training step, for the label.
 
         Returns:
             The checkpoint's results, and its difference to the checkpoint before.
 
         Raises:
-            BadOption: If the step was scored already, or these are several models.
+            BadOption: If the step was scored already, these are several models, or the files of the checkpoint
+                before have changed since.
             T2IError: As `evaluate`.
         """
         label = f"step {step}"
@@ -96,10 +107,30 @@ class CheckpointScorer:
         options = dict(self._options)
         if "out" in options:
             options["out"] = Path(options["out"]) / f"step-{step}"
-        run = evaluate(self._metric, [now, *([self._last] if self._last else [])], **options)
-        self._last = _drop_weights(now)
+        models = [now, *([self._last] if self._last else [])]
+        self._refuse_overwritten(models, options)
+        run = evaluate(self._metric, models, **options)
+        self._last, self._fingerprint = _drop_weights(now), run.manifest.models[label].fingerprint
         self.checkpoints.append(ScoredCheckpoint(step, label, run))
         return self.checkpoints[-1]
+
+    def _refuse_overwritten(self, models: list[ModelRequest], options: dict[str, Any]) -> None:
+        """Refuse to compare with the checkpoint before if its name stands for other files now."""
+        last = self._last
+        if last is None or _is_in_memory(last):
+            return
+        values = {"judges": (), **options, "metrics": self._metric, "models": models}
+        values["judges"] = values.pop("judge", values["judges"])
+        values.pop("progress", None)
+        resolver = values.pop("resolver", None)
+        plan = make_plan(make_request(values, None, resolver), resolver)
+        found = next(model for model in plan.models if model.label == last.label)
+        if found.fingerprint != self._fingerprint:
+            name = getattr(last.spec, "name", last.spec)
+            raise BadOption(
+                f"checkpoint {last.label!r}: {name} has changed since it was scored; "
+                "save each checkpoint under its own name, and begin with a new CheckpointScorer"
+            )
 
     @property
     def history(self) -> pd.DataFrame:
@@ -135,7 +166,11 @@ def _freeze(model: ModelRequest, label: str) -> ModelRequest:
 def _drop_weights(checkpoint: ModelRequest) -> ModelRequest:
     """Return a checkpoint whose images can only be found in the cache, if its weights may change now."""
     info = checkpoint.spec
-    if not isinstance(info, GeneratorInfo) or not isinstance(info.create, ModelInMemory):
+    if not (isinstance(info, GeneratorInfo) and isinstance(info.create, ModelInMemory)):
         return checkpoint
     gone = replace(info, create=replace(info.create, model=None))
     return ModelRequest(gone, checkpoint.label, checkpoint.settings)
+
+
+def _is_in_memory(model: ModelRequest) -> bool:
+    return isinstance(model.spec, GeneratorInfo) and isinstance(model.spec.create, ModelInMemory)

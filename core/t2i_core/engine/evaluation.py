@@ -66,7 +66,7 @@ def evaluate(
         >>> run.results[0].score  # doctest: +SKIP
         1.0
     """
-    request = _make_request({"metrics": metric, "models": model, "judges": judge, **options}, images, resolver)
+    request = make_request({"metrics": metric, "models": model, "judges": judge, **options}, images, resolver)
     sleep_while_waiting()
     with choose_progress(progress) as display:
         with use_cache(display.note):
@@ -76,7 +76,7 @@ def evaluate(
     return run
 
 
-def _make_request(values: dict[str, Any], images: Any, resolver: Resolver[Component[Any]] | None) -> Request:
+def make_request(values: dict[str, Any], images: Any, resolver: Resolver[Component[Any]] | None) -> Request:
     """Return a request whose prompts and images may be values in memory."""
     if images is not None:
         if list_values(values["models"]):

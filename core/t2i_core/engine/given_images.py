@@ -34,12 +34,28 @@ def list_image_models(images: Any, prompts: Sequence[Prompt]) -> list[ModelReque
             1, ... in their order.
 
     Raises:
-        BadModel: If there are more or fewer images than prompts, or one is no image.
+        BadModel: If these are no lists, there are more or fewer images than prompts, or one is no image.
     """
     sets = images if isinstance(images, Mapping) else {"images": images}
     if not sets:
         raise BadModel("images: there are none; give one for each prompt")
-    return [ModelRequest(_describe(label, list(each), prompts), str(label)) for label, each in sets.items()]
+    listed = {label: _list_images(each, str(label)) for label, each in sets.items()}
+    return [ModelRequest(_describe(label, each, prompts), str(label)) for label, each in listed.items()]
+
+
+def _list_images(images: Any, label: str) -> list[Any]:
+    single = isinstance(images, str | bytes | Path | PILImage | Mapping) or hasattr(images, "columns")
+    pixels = isinstance(images, np.ndarray) and images.ndim in (2, 3)
+    if single or pixels or not hasattr(images, "__iter__") or getattr(images, "ndim", 1) == 0:
+        raise BadModel(
+            f"{label}: must be a list with one image for each prompt, such as [image] "
+            f"(got {_describe_type(images)}); the images of a folder are the model 'folder:DIR'"
+        )
+    return list(images)
+
+
+def _describe_type(value: Any) -> str:
+    return shorten(value) if isinstance(value, str | bytes | int | float) else f"one {type(value).__name__}"
 
 
 def _describe(label: Any, images: Sequence[Any], prompts: Sequence[Prompt]) -> ExistingImagesInfo:

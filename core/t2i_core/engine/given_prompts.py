@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from reprlib import repr as shorten
 from typing import Any
 
-from ..api.errors import BadPrompts
+from ..api.errors import BadPrompts, UnknownName, did_you_mean
 from ..api.plugin_info import PromptSourceInfo
 from ..api.prompt import Prompt
 from ..io.prompt_file import is_prompt_file, make_id
@@ -28,6 +28,7 @@ def read_prompts_argument(value: Any, list_sources: Callable[[], Collection[str]
 
     Raises:
         BadPrompts: If the list is empty, mixes names and texts, or an entry is neither a text nor a prompt.
+        UnknownName: If a text in a list is nearly the name of an installed source.
     """
     if isinstance(value, str | PromptSourceInfo):
         return value
@@ -37,6 +38,7 @@ def read_prompts_argument(value: Any, list_sources: Callable[[], Collection[str]
         named = [entry for entry in entries if _is_name(entry, sources)]
         if len(named) == len(entries):
             return tuple(entries)
+        _refuse_misspelt([entry for entry in entries if not _is_name(entry, sources)], sources)
         if named:
             other = next(entry for entry in entries if not _is_name(entry, sources))
             raise BadPrompts(
@@ -76,7 +78,21 @@ def _list_entries(value: Any) -> list[Any]:
     return entries
 
 
+def _refuse_misspelt(texts: Iterable[str], sources: Collection[str]) -> None:
+    """Refuse a text of one word that is nearly the name of a source: it would be drawn as a prompt."""
+    for text in texts:
+        name = _take_name(text)
+        if not any(map(str.isspace, text)) and did_you_mean(name, sources):
+            hint = f"if it is the text of a prompt, write Prompt(ID, {text!r})"
+            raise UnknownName.among("prompt source", name, sources, hint)
+
+
+def _take_name(entry: str) -> str:
+    """Return the name of a source without its distribution and argument."""
+    return entry.partition(":")[0].rpartition("/")[2]
+
+
 def _is_name(entry: str | PromptSourceInfo, sources: Collection[str]) -> bool:
     if not isinstance(entry, str):
         return True
-    return is_prompt_file(entry) or entry.partition(":")[0].rpartition("/")[2] in sources
+    return is_prompt_file(entry) or _take_name(entry) in sources
