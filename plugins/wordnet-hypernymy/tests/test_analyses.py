@@ -126,7 +126,7 @@ def test_what_is_known_of_synsets_is_found_for_concepts_of_ones_own(tmp_path):
 
 def run_of(folder, table, monkeypatch):
     """Have a run of this table stand in a folder."""
-    results = [SimpleNamespace(metric="isp", label="b", judge=SimpleNamespace(name="judge"))]
+    results = [SimpleNamespace(metric="isp", by=None, label="b", judge=SimpleNamespace(name="judge"))]
     known = {folder: table}
     monkeypatch.setattr(
         analyses,
@@ -167,7 +167,7 @@ def test_other_runs_of_the_same_name_are_told_apart(tmp_path, monkeypatch):
 
     def load(path):
         rows = wide["m"].rename_axis("prompt").reset_index(name="value").assign(measure="isp", model="m")
-        results = [SimpleNamespace(metric="isp", label="m", judge=SimpleNamespace(name="judge"))]
+        results = [SimpleNamespace(metric="isp", by=None, label="m", judge=SimpleNamespace(name="judge"))]
         return SimpleNamespace(folder=path, path=path, results=results, measurements=lambda: rows)
 
     monkeypatch.setattr(analyses, "load_run", load)
