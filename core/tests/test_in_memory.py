@@ -538,3 +538,14 @@ def test_progress_is_silent_without_a_terminal_and_can_be_chosen(capfd: pytest.C
     assert capfd.readouterr().err == ""
     measure(fresh=True, progress=True)
     assert "images of grey: 4/4 images" in capfd.readouterr().err
+
+
+def test_a_scene_as_plain_data_is_refused() -> None:
+    with pytest.raises(BadPrompts, match="must be a Scene"):
+        measure(prompts=[Prompt("1", "a dog", scene={"objects": []})])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("options", [{"model": "mini"}, {"images": []}, {"prompt": "tiam-5-2"}])
+def test_wrong_options_of_a_scorer_are_refused_before_the_first_checkpoint(options: dict[str, Any]) -> None:
+    with pytest.raises(BadOption):
+        CheckpointScorer("tiam", **options)

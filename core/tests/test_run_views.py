@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core.api.errors import BadOption, MissingDependency
+from t2i_core.api.errors import BadFolder, BadOption, MissingDependency
 from t2i_core.results import chart
 from t2i_core.results.chart import MIME_TYPE, Chart
 from t2i_core.results.result import Comparison, JudgeOfNeed, Result, Score
@@ -131,3 +131,8 @@ def test_without_the_converter_the_chart_says_what_to_install(
 def test_reading_a_run_imports_nothing_that_draws() -> None:
     code = "import t2i_core.results.run, sys; print({'rich', 'pandas', 'vl_convert'} & {*sys.modules})"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_a_chart_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(BadFolder, match=r"cannot be written"):
+        Chart({"data": {"values": []}}).save(tmp_path / "none" / "a.json")

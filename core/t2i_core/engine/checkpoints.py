@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,8 @@ class CheckpointScorer:
         **options: The other arguments of `evaluate`, such as prompts, seeds and judge; not fresh.
 
     Raises:
-        BadOption: If fresh is given: the images of the checkpoint before can only come from the cache.
+        BadOption: If an option is wrong, or is fresh (the images of the checkpoint before can only come from the
+            cache) or the model.
 
     Attributes:
         checkpoints: The checkpoints that were scored.
@@ -74,6 +75,10 @@ class CheckpointScorer:
             raise BadOption(
                 "CheckpointScorer takes no fresh: the images of the checkpoint before must come from the cache"
             )
+        for name in ("model", "models", "images"):
+            if name in options:
+                raise BadOption(f"CheckpointScorer takes no {name}: each call takes the model of its checkpoint")
+        make_request({**_select_request(options), "metrics": metric}, None, options.get("resolver"))
         self._metric = metric
         self._options = options
         self._last: ModelRequest | None = None
@@ -119,10 +124,8 @@ class CheckpointScorer:
         last = self._last
         if last is None or _is_in_memory(last):
             return
-        values = {"judges": (), **options, "metrics": self._metric, "models": models}
-        values["judges"] = values.pop("judge", values["judges"])
-        values.pop("progress", None)
-        resolver = values.pop("resolver", None)
+        values = {**_select_request(options), "metrics": self._metric, "models": models}
+        resolver = options.get("resolver")
         plan = make_plan(make_request(values, None, resolver), resolver)
         found = next(model for model in plan.models if model.label == last.label)
         if found.fingerprint != self._fingerprint:
@@ -149,6 +152,12 @@ class CheckpointScorer:
                 scored = (result.score, *(result.ci or (None, None)), result.n_ok)
                 rows.append((each.step, result.metric, name_judges(result), *scored, *change))
         return pd.DataFrame(rows, columns=columns)
+
+
+def _select_request(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the request among the arguments of `evaluate`."""
+    values = {name: value for name, value in options.items() if name not in ("judge", "progress", "resolver")}
+    return {"judges": options.get("judge", ()), **values}
 
 
 def _freeze(model: ModelRequest, label: str) -> ModelRequest:

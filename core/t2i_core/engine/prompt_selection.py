@@ -13,7 +13,7 @@ import numpy as np
 from ..api.errors import BadPrompts, BrokenPlugin
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import PromptSourceInfo, Setup
-from ..api.prompt import RESERVED, ObjectClass, Prompt, find_invalid_facet, is_writable
+from ..api.prompt import RESERVED, ObjectClass, Prompt, Scene, find_invalid_facet, is_writable
 from .component import Component
 
 
@@ -71,6 +71,11 @@ def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tu
             raise BadPrompts(
                 f"prompts {name!r}: id or cluster of {p.id!r} has a NUL character or half a surrogate pair, which "
                 "tables cannot store"
+            )
+        if not isinstance(p.scene, Scene | None):
+            raise BadPrompts(
+                f"prompts {name!r}: the scene of {p.id!r} is of type {type(p.scene).__name__}; it must be a Scene "
+                "(Scene.from_json reads plain data)"
             )
         if (strange := find_invalid_facet(p.facets)) is not None:
             raise BadPrompts(f"prompts {name!r}: the facet {strange!r} of {p.id!r} is neither a text nor a number")

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..api.errors import BadOption, MissingDependency
+from ..api.errors import BadFolder, BadOption, MissingDependency
 
 MIME_TYPE = "application/vnd.vegalite.v5+json"
 """The type under which JupyterLab, notebook 7 and VS Code draw a specification themselves."""
@@ -38,9 +38,16 @@ class Chart:
 
         Raises:
             BadOption: If the file has another ending.
+            BadFolder: If the file cannot be written.
             MissingDependency: If vl-convert-python is not installed, which every ending but .json needs.
         """
         path = Path(path)
+        try:
+            return self._write(path)
+        except OSError as error:
+            raise BadFolder(f"{path}: cannot be written ({error.strerror or error})") from error
+
+    def _write(self, path: Path) -> Path:
         spec = dict(self.spec)
         match path.suffix.lower():
             case ".json":

@@ -147,6 +147,10 @@ class Store:
                 with contextlib.nullcontext() if read_only else lock_opening(self.folder):
                     rows = Database(self.folder / DATABASE, _SCHEMA, read_only)
                     self._rows = held.enter_context(contextlib.closing(rows))
+            except FileNotFoundError as error:
+                raise BadFolder(
+                    f"cache folder {self.folder}: cannot be created; name another one in T2I_CACHE_DIR"
+                ) from error
             except OSError as error:
                 raise explain_unusable(self.folder, error) from error
             self._held = held.pop_all()

@@ -128,7 +128,7 @@ def _label(run: Run, label: str | None, flag: str) -> str:
     known = [name for name in run.manifest.models if name not in bounds]
     if label is not None:
         if label not in run.manifest.models:
-            raise UnknownName.among("model", label, known, f"{run.path} has {', '.join(known)}")
+            raise UnknownName.among("model", label, known, f"the run {run.path} has {', '.join(known)}")
         return label
     if len(known) != 1:
         raise BadOption(f"{run.path} has {len(known)} models; name one with {flag}: {', '.join(known)}")

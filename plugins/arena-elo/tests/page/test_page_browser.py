@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # a second Playwright in this process would not start
 def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
