@@ -9,7 +9,6 @@ from pathlib import Path
 from ..api.adapter import find_sources
 from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
 from ..api.image import Image
-from ..api.judge import Capability
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, TableMetric
 from ..api.metric_input import Need
 from ..api.observation import list_capabilities
@@ -43,13 +42,9 @@ def refuse_unneeded_judges(
         BadOption: If a judge is named with an unknown capability.
         T2IError: If `find` raises it.
     """
-    by_metric = {
-        name: dict.fromkeys(way.capability for need in own if need.is_judged for way in need.ways)
-        for name, own in needs.items()
-    }
-    wanted = {capability for own in by_metric.values() for capability in own}
+    wanted = {way.capability for own in needs.values() for need in own if need.is_judged for way in need.ways}
     if words and not wanted:
-        raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge; leave --judge out")
+        raise NoJudge(f"--judge {words[0]}: {' and '.join(needs)} asks no judge; leave --judge out")
     for word in words:
         capability, name = split_judge(word)
         if capability is not None and capability not in (known := list_capabilities()):
@@ -59,12 +54,15 @@ def refuse_unneeded_judges(
         meant = wanted & {capability} or wanted
         offers = find(name).info.capabilities
         if not any(source in offers for each in meant for source in find_sources(each)):
-            need = "; ".join(f"{metric} needs {_join_names(own)}" for metric, own in by_metric.items())
-            raise NoJudge(f"--judge {word}: the judge you asked for offers {_join_names(offers)}; {need}")
+            need = "; ".join(f"{metric} needs {_describe_needs(own)}" for metric, own in needs.items())
+            raise NoJudge(
+                f"--judge {word}: the judge you asked for offers {' and '.join(offers) or 'nothing'}; {need}"
+            )
 
 
-def _join_names(capabilities: Mapping[Capability, object]) -> str:
-    return " and ".join(capabilities) or "no judge"
+def _describe_needs(needs: Sequence[Need]) -> str:
+    ways = dict.fromkeys(" or ".join(way.capability for way in need.ways) for need in needs if need.is_judged)
+    return " and ".join(ways) or "no judge"
 
 
 def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
