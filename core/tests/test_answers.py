@@ -1,4 +1,4 @@
-"""The capability `answer`: questions, what is no answer to them, and adapters that ask a question."""
+"""The capability `answer`: questions, invalid answers to them, and adapters that ask a question."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def test_a_judge_whose_classes_are_not_here(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_network")
 def test_prompts_follow_the_classes_of_their_own_judge(tmp_path: Path) -> None:
-    """That the judge of another metric is not here is no reason to refuse them."""
+    """They are accepted although the judge of another metric is not on this machine."""
 
     def labels(argument: str | None, options: Any) -> Any:
         raise NotHere("org/judge", "judge")
@@ -431,7 +431,7 @@ def test_a_resumed_run_of_the_same_plan_is_not_refused(tmp_path: Path) -> None:
 
 
 def test_lists_of_prompts_that_are_not_here_are_downloaded(tmp_path: Path) -> None:
-    """There is no plan without them."""
+    """A plan needs them."""
     asked = []
 
     def prompts(setup: Setup[Any]) -> Iterator[Prompt]:

@@ -148,7 +148,7 @@ def test_judges_of_numbers_are_compared_by_rank_and_of_decisions_by_kappa() -> N
 
 
 class Shares(Metric):
-    """Its headline is no measured value, but computed from those of two facets."""
+    """A metric whose headline is computed from the values of two facets."""
 
     needs = (Need("reward", "reward"),)
 

@@ -55,7 +55,7 @@ class QueryShape:
     """The number of images and texts in a query.
 
     Attributes:
-        images: The number of images, or the smallest and the largest number; `math.inf` if there is no largest.
+        images: The number of images, or the smallest and the largest number; `math.inf` for no limit.
         texts: The smallest and the largest number of texts, likewise.
         role: What the texts are, for documents (`the prompt`).
     """

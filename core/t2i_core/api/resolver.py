@@ -151,7 +151,7 @@ class Resolver(Protocol[ComponentT_co]):
 def split_judge(word: str) -> tuple[Capability | None, str]:
     """Split a judge as the user names it (`--judge`), `NAME` or `CAPABILITY=NAME`, into capability and name.
 
-    The capability is the plain word before the first `=`; None if there is none. The name may have an argument
+    The capability is the plain word before the first `=`; None without one. The name may have an argument
     with any characters: `people:a=b.csv` is only a name.
     """
     capability, equals, name = word.partition("=")

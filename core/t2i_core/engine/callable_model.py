@@ -27,7 +27,7 @@ _PIPELINE_ARGUMENTS = frozenset({"prompt", "generator"})
 """Arguments by which the call of a pipeline of diffusers is recognized."""
 
 _SETTLED = frozenset({*_PIPELINE_ARGUMENTS, "num_images_per_prompt", "output_type", "return_dict"})
-"""Arguments of a pipeline that are no settings."""
+"""Arguments of a pipeline that t2i sets itself, so that settings may not contain them."""
 
 _FILTERS = ("nsfw_content_detected", "nsfw_detected", "watermark_detected")
 """Fields of a pipeline's output in which filters mark the images that they blanked."""
@@ -131,7 +131,7 @@ class _Gone:
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Outcome]:
         for request in requests:
-            yield request, Failure("the weights of this checkpoint are no longer in memory")
+            yield request, Failure("this checkpoint's weights have left the memory")
 
 
 class _Function:

@@ -88,7 +88,7 @@ def forecast_request(request: Request, resolver: Resolver[Component[Any]], progr
 
     Raises:
         T2IError: If a run of the request would be refused. That the cache or the default folder of runs cannot be
-            written here is no error: a note says so.
+            written here raises nothing; a note reports it.
     """
     read_cache_limit()
     plan = make_plan(request, resolver, dry=True)

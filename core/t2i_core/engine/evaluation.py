@@ -47,7 +47,7 @@ def evaluate(
             (height, width, 3), or paths. Several such lists, by label, are compared. `prompts` must be given.
         judge: Judges to take instead of the chosen ones, `NAME` or `CAPABILITY=NAME`.
         resolver: Finds components by name. Default: the installed registry.
-        progress: True shows bars (lines, if standard error is no terminal), False nothing. If None, bars are
+        progress: True shows bars (lines if standard error is not a terminal), False nothing. If None, bars are
             shown in a notebook and on a terminal. A `Progress` of your own is told how far the run is.
         **options: The other fields of `Request`: prompts, seeds, limit, options, out, fresh, device, and so on, as
             `help(Request)` and the command line describe them. `prompts` may also be a list of texts, of `Prompt`

@@ -34,11 +34,11 @@ def list_image_models(images: Any, prompts: Sequence[Prompt]) -> list[ModelReque
             1, ... in their order.
 
     Raises:
-        BadModel: If these are no lists, there are more or fewer images than prompts, or one is no image.
+        BadModel: If these are not lists, their lengths differ from that of the prompts, or one is not an image.
     """
     sets = images if isinstance(images, Mapping) else {"images": images}
     if not sets:
-        raise BadModel("images: there are none; give one for each prompt")
+        raise BadModel("images must not be empty; give one for each prompt")
     listed = {label: _list_images(each, str(label)) for label, each in sets.items()}
     return [ModelRequest(_describe(label, each, prompts), str(label)) for label, each in listed.items()]
 

@@ -53,7 +53,7 @@ def make_prompts(entries: Iterable[Any]) -> list[Prompt]:
     """Return texts and prompts as prompts. A text's id is made from the text, as in a file.
 
     Raises:
-        BadPrompts: If there is no entry, or one is neither a text nor a prompt.
+        BadPrompts: If the list is empty, or an entry is neither a text nor a prompt.
     """
     prompts = []
     for number, entry in enumerate(_list_entries(entries)):

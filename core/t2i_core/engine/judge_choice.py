@@ -70,7 +70,7 @@ def choose_judge(
     """Return the judge that serves a need, and the need itself or the alternative that it serves.
 
     Alternatives are tried in order: those for which the user names a judge, with its capability if any are
-    (`--judge answer=NAME`), or else those for which the domain or the metric names one. If there are none, only
+    (`--judge answer=NAME`), or else those for which the domain or the metric names one. Otherwise only
     the need itself is tried.
 
     Args:

@@ -595,7 +595,7 @@ class _Planner:
         except NotHere:
             if self.offline == self.request.offline:
                 raise
-            return load(offline=False)  # there is no plan without the list
+            return load(offline=False)  # a plan needs the list
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
         if self.request.seeds is not None:

@@ -106,7 +106,7 @@ class QuestionAnswer(Observation, capability="answer"):
 
     @property
     def choice(self) -> str | None:
-        """The choice in words; None if there is none."""
+        """The chosen choice in words; None if the judge chose none."""
         return None if self.chosen is None else self.choices[self.chosen]
 
     def weights(self) -> NDArray[np.float64] | None:
