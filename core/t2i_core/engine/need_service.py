@@ -1,0 +1,94 @@
+"""Needs of a metric, each served by a judge, by the model itself, or by the pixels of the image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..api.adapter import expand
+from ..api.errors import NoJudge
+from ..api.judge import Query
+from ..api.metric_input import Need
+from ..api.observation import find_capability
+from ..api.plugin_guard import describe_component, guard_plugin
+from ..api.plugin_info import Defaults, GeneratorInfo, MetricInfo, SelfJudgingInfo
+from .component import Component
+from .component_finder import ComponentFinder
+from .job import Served
+from .judge_choice import Panel, choose_judge
+from .pixels_judge import choose_pixels
+from .preflight import refuse_high_floor
+from .sample import Model
+
+
+def serve_needs(
+    needs: Sequence[Need],
+    metric: Component[MetricInfo],
+    defaults: Defaults,
+    models: Sequence[Model],
+    panel: Panel,
+    finder: ComponentFinder,
+) -> tuple[Served, ...]:
+    """Find the judge for each need, but for those that a served alternative makes unnecessary.
+
+    Args:
+        needs: The needs of the metric.
+        metric: The metric.
+        defaults: The metric's default judges.
+        models: The models that are measured, of one domain.
+        panel: The judges that the user names for each need.
+        finder: Settles and checks the judges.
+
+    Raises:
+        NoJudge: If a need cannot be served.
+    """
+    found: list[Served] = []
+    for need, named in zip(needs, panel, strict=True):
+        if not any(need.name in served.need.replaces for served in found):
+            found.append(_serve(need, metric, defaults, models, named, finder))
+    return tuple(found)
+
+
+def _serve(
+    need: Need,
+    metric: Component[MetricInfo],
+    defaults: Defaults,
+    models: Sequence[Model],
+    named: tuple[str, ...],
+    finder: ComponentFinder,
+) -> Served:
+    """Find the judge that serves a need or one of its alternatives."""
+    if need.source == "model":
+        for model in models:
+            _check_own_judgement(model.component, need, metric, finder)
+        return Served(need, None, finder.codes.of_derived(need, metric))
+    if not find_capability(need.capability).judged:
+        return Served(need, choose_pixels(), finder.codes.of_derived(need, metric))
+    domain = models[0].component.info.domain
+    request = replace(finder.request, judges=named)
+    need, choice = choose_judge(need, metric, defaults, domain, request, finder.resolver, finder.settle)
+    finder.mark_used(choice.judge)
+    finder.check(choice.judge)
+    if need.derive is not None and len(expand(choice.chain, Query())) != 1:
+        raise NoJudge(
+            f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
+            f"{choice.judge.spec!r} combines several answers to give it; name another --judge"
+        )
+    refuse_high_floor(need, metric, choice.judge)
+    return Served(need, choice, finder.codes.of_derived(need, metric))
+
+
+def _check_own_judgement(
+    model: Component[GeneratorInfo], need: Need, metric: Component[MetricInfo], finder: ComponentFinder
+) -> None:
+    """Refuse a model that cannot judge itself, as far as it tells before anything is loaded."""
+    info = model.info
+    if not isinstance(info, SelfJudgingInfo) or need.capability not in info.capabilities:
+        raise NoJudge(
+            f"metric {metric.spec!r} asks the model itself for {need.capability}, "
+            f"which {describe_component(model)} does not offer"
+        )
+    if info.check_judge is not None:
+        setup = model.setup(finder.request.device, offline=finder.offline)
+        with guard_plugin(model, f"to check whether it can be asked for {need.capability}"):
+            info.check_judge(setup, need.capability, need.params)
