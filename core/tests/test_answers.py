@@ -1,117 +1,105 @@
-"""The capability `answer`: questions, invalid answers to them, and adapters that ask a question."""
+"""People's answers: the record, both forms, and who counts."""
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
+
 import pytest
-from t2i_core.api import ClassScores, Preference, QuestionAnswer, Reward, Scene, SceneObject, VisualQuestion
-from t2i_core.api.adapter import combine, expand, find_chain
-from t2i_core.api.capabilities.answer import YES_NO
-from t2i_core.api.failure import Failure
-from t2i_core.api.image import Image
-from t2i_core.api.judge import Query
-from t2i_core.api.observation_codec import encode
-from t2i_core.api.prompt import ObjectClass
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_core.api.errors import BadOption
+from t2i_core.api.prompt import is_writable
+from t2i_core.io.answers import PREFERENCE, HumanAnswer, ShownImages, locate, read_answers, write_answers
+from t2i_core.io.rater_rules import Record, Rules
 
-CAR = ObjectClass("car", "car.n.01")
-IMAGES = tuple(Image(digest, None) for digest in "abcd")
+texts = st.text(min_size=1, max_size=12).filter(lambda text: text == text.strip() and is_writable(text))
+sides = st.builds(
+    ShownImages,
+    model=texts,
+    seeds=st.lists(st.integers(0, 9), max_size=3).map(tuple),
+    digests=st.lists(st.integers(0, 16**8).map(lambda n: f"{n:064x}"), max_size=2).map(tuple),
+)
+answers = st.builds(
+    HumanAnswer,
+    rater=texts,
+    question=texts.filter(lambda name: name != PREFERENCE),
+    answer=texts,
+    shown=st.tuples(sides) | st.tuples(sides, sides).filter(lambda two: two[0] != two[1]),
+    prompt=texts,
+    text=texts,
+    time=st.none() | st.floats(0, 2e9),
+    seconds=st.none() | st.floats(0, 1e4),
+    probability=st.none() | st.floats(0.001, 1),
+)
+
+
+@given(st.lists(answers, min_size=1, max_size=5, unique_by=lambda answer: answer.identity))
+def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, given: list[HumanAnswer]) -> None:
+    path = tmp_path_factory.mktemp("answers") / "a.csv"
+    write_answers(path, given)
+    assert list(read_answers(path).answers) == given
+
+
+OLD = {
+    "battles": (
+        "prompt,left,right,verdict,judge,human\np1,a,b,left,Ann,yes\np1,a,b,tie,clip,no\np2,b,a,refused,Ann,yes\n",
+        [("Ann", PREFERENCE, "left", "p1")],
+    ),
+    "bias": (
+        "model,prompt,seed,annotator,question,answer\nm,p,,Ann,human,yes\nm,p,3,Ann,gender,male\n",
+        [("Ann", "human", "yes", "p"), ("Ann", "gender", "male", "p")],
+    ),
+    "synsets": (
+        "synset,model_a,model_b,annotator,choice\nbird.n.01,a,b,Ann,b\nbird.n.01,a,b,Bob,tie\n",
+        [("Ann", PREFERENCE, "right", "bird.n.01"), ("Bob", PREFERENCE, "tie", "bird.n.01")],
+    ),
+}
+
+
+@pytest.mark.parametrize("table", OLD)
+def test_tables_of_earlier_versions_are_read(tmp_path: Path, table: str) -> None:
+    text, expected = OLD[table]
+    (tmp_path / "a.csv").write_text(text)
+    found = read_answers(tmp_path / "a.csv").answers
+    assert [(a.rater, a.question, a.answer, a.prompt) for a in found] == expected
 
 
 @pytest.mark.parametrize(
-    ("question", "images"),
+    "text",
     [
-        (VisualQuestion("Is there a car?", YES_NO), 1),
-        (VisualQuestion("Is there a car?", YES_NO, scene=Scene((SceneObject(CAR, "red", 2),))), 1),
-        (VisualQuestion("How good is it?", tuple("12345"), ordered=True), 1),
-        (VisualQuestion("What is this?"), 1),
-        (VisualQuestion("Which is better?", ("first", "second")), 2),
-        (VisualQuestion("Which group is more diverse?", ("first", "second"), grids=(2, 2)), 4),
+        "rater,question,answer\n",
+        "rater,question,prompt,left\nAnn,human,p,m\n",
+        "rater,question,answer,prompt\nAnn,human,yes,p\n",
+        "rater,answer,prompt,left\nAnn,yes,p,m\n",
+        "rater,answer,prompt,left,right\nAnn,perhaps,p,a,b\n",
+        "rater,answer,prompt,left,right\nAnn,left,p,a,a\n",
+        "rater,question,answer,prompt,left,seed\nAnn,human,yes,p,m,-1\n",
+        "rater,question,answer,prompt,left,left_images\nAnn,human,yes,p,m,abc\n",
+        "rater,question,answer,prompt,left,probability\nAnn,human,yes,p,m,0\n",
+        "rater,question,answer,prompt,left,part\nAnn,human,yes,p,m,later\n",
+        "rater,question,answer,prompt,left\nAnn,human,yes,p,m\nAnn,human,no,p,m\n",
+        "rater,question,answer,prompt,left,part\nAnn,human,yes,p,m,training\n",
     ],
+    ids=str,
 )
-def test_a_query_holds_the_whole_question(question, images):
-    query = question.about(*IMAGES[:images])
-    assert VisualQuestion.of(query) == question
-    assert query.texts == (question.text, *question.choices)
-    with pytest.raises(ValueError, match="it must be about"):
-        question.about(*IMAGES[:3])
+def test_a_table_that_is_wrong_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(BadOption):
+        read_answers(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"text": " "},
-        {"text": "x", "choices": ("yes",)},
-        {"text": "x", "choices": ("yes", "yes")},
-        {"text": "x", "scene": Scene((SceneObject(CAR),))},
-    ],
-)
-def test_questions_that_nobody_can_answer_are_refused(wrong):
-    with pytest.raises(ValueError, match="question"):
-        VisualQuestion(**wrong)
+def test_answers_by_digest_find_their_place() -> None:
+    answer = HumanAnswer("Ann", "human", "yes", (ShownImages(digests=("aa",)),))
+    (found,) = locate([answer], {"aa": ("m", "p", 3)})
+    assert (found.shown[0].model, found.prompt, found.seed) == ("m", "p", 3)
+    assert list(locate([answer], {})) == [answer]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (QuestionAnswer(("no", "yes"), 0), "other choices than yes, no"),
-        (QuestionAnswer(YES_NO, 2), "the choice 2 of 2"),
-        (QuestionAnswer(YES_NO, True), "of type bool; it must be an index"),
-        (QuestionAnswer(YES_NO, 0, np.array([0.5])), r"probs of shape \(1,\)"),
-        (QuestionAnswer(YES_NO, 0, np.array([0.9, 0.9])), "whose sum is 1.8"),
-        (QuestionAnswer(YES_NO, 0, np.array([1.1, -0.1])), "a probability of -0.1"),
-        (QuestionAnswer(YES_NO, 0, np.array([np.nan, 0])), "not numbers"),
-        (QuestionAnswer(YES_NO, 0, text=3), "of type int; it must be a text"),
-    ],
-)
-def test_what_is_no_answer_is_not_kept(wrong, said):
-    with pytest.raises((TypeError, ValueError), match=said):
-        encode(wrong, "answer", None, VisualQuestion("?", YES_NO).about(IMAGES[0]))
-
-
-def test_free_text_must_be_there():
-    with pytest.raises(ValueError, match="gave no text"):
-        encode(QuestionAnswer(text=" "), "answer", None, VisualQuestion("?").about(IMAGES[0]))
-
-
-def test_the_expected_value_of_a_rating():
-    rated = QuestionAnswer(tuple("123"), 2, np.array([0.0, 0.2, 0.6]))
-    assert rated.expected_value((1, 2, 3)) == pytest.approx(2.75)
-    assert QuestionAnswer(tuple("123"), 0).expected_value((1, 2, 3)) == 1
-    assert QuestionAnswer(tuple("123"), None).expected_value((1, 2, 3)) is None
-
-
-def ask_through(wanted, query, *answers):
-    chain = find_chain(wanted, {"answer"})
-    assert len(expand(chain, query)) == len(answers)
-    return combine(chain, query, answers)
-
-
-def test_a_reward_is_the_weight_of_a_yes():
-    query = Query(IMAGES[:1], ("a red car",))
-    (asked,) = expand(find_chain("reward", {"answer"}), query)
-    assert asked.texts == ('Does this image show "a red car"?', "yes", "no")
-    assert ask_through("reward", query, QuestionAnswer(YES_NO, 0, np.array([0.5, 0.5]))) == Reward(0.5)
-    assert ask_through("reward", query, QuestionAnswer(YES_NO, 1)) == Reward(0)
-    assert isinstance(ask_through("reward", query, QuestionAnswer(YES_NO, None)), Failure)
-
-
-def test_classes_are_chosen_among_those_that_the_query_names():
-    query = Query(IMAGES[:1], ("dog", "cat"))
-    found = ask_through("classify", query, QuestionAnswer(query.texts, 1, np.array([0.2, 0.6])))
-    assert isinstance(found, ClassScores)
-    assert found.labels == (ObjectClass("dog"), ObjectClass("cat"))
-    weights = np.exp(found.logits) / np.exp(found.logits).sum()
-    np.testing.assert_allclose(weights, [0.25, 0.75], rtol=1e-5)
-    assert isinstance(ask_through("classify", query, QuestionAnswer(query.texts, None)), Failure)
-    assert isinstance(ask_through("classify", Query(IMAGES[:1])), Failure)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "verdict"), [(0, "first"), (1, "second"), (2, "tie"), (3, "both_bad"), (None, "unparsable")]
-)
-def test_preferences_are_asked_about_both_images_at_once(chosen, verdict):
-    query = Query(IMAGES[:2], ("a dog",))
-    (asked,) = expand(find_chain("prefer", {"answer"}), query)
-    assert asked.images == query.images
-    found = ask_through("prefer", query, QuestionAnswer(asked.texts[1:], chosen, text="words"))
-    assert found == Preference(verdict, None, "words")
+def test_two_wrong_controls_in_a_row_end_a_study() -> None:
+    rules, record = Rules(wrong_in_a_row=2, fastest=0), Record()
+    for right in (False, True, False):
+        record.add(5.0, right, rules)
+        assert not record.is_careless(rules)
+    record.add(5.0, False, rules)
+    assert record.is_careless(rules)
+    assert not record.is_careless(Rules(fastest=0))

@@ -1,4 +1,4 @@
-"""Files of battles: CSV tables, or JSON lines with one object per line."""
+"""Files of battles: CSV tables, JSON lines with one object per line, or people's answers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from t2i_core.api.errors import BadOption
 from t2i_core.api.prompt import is_writable
 from t2i_core.files.atomic_write import replace_file
 from t2i_core.files.spreadsheet import escape
+from t2i_core.io.answers import PREFERENCE, HumanAnswer, read_answers
 from t2i_core.io.table import parse_json_lines, read_table
 from t2i_core.io.text_file import read_text
 
@@ -34,7 +35,9 @@ def write_battles(path: Path, battles: Iterable[Battle]) -> None:
     Raises:
         BadOption: If the file has another extension.
     """
-    kind = _kind(path)
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise BadOption(f"{path}: not a file of battles; its name must end in .csv or .jsonl")
     with replace_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         if kind == ".csv":
             writer = csv.writer(file)
@@ -51,13 +54,15 @@ def write_battles(path: Path, battles: Iterable[Battle]) -> None:
 
 
 def read_battles(path: Path) -> Battles:
-    """Read a file of battles with at least the columns prompt, left, right and verdict.
+    """Read a file of battles with at least the columns prompt, left, right and verdict, or people's answers.
 
     Raises:
         BadOption: If the file cannot be read, a line is not valid, or there are no battles.
     """
+    if not is_battle_file(path):
+        return Battles.of(list_human_battles(read_answers(path).about(PREFERENCE)))
     lines: Iterable[tuple[int, Mapping[str, Any]]]
-    if _kind(path) == ".csv":
+    if path.suffix.lower() == ".csv":
         lines = read_table(path, BadOption, _REQUIRED, escaped=True)
     else:
         lines = parse_json_lines(path, read_text(path, BadOption), BadOption, ", ".join(_REQUIRED))
@@ -75,11 +80,35 @@ def read_battles(path: Path) -> Battles:
     return found
 
 
-def _kind(path: Path) -> str:
+def is_battle_file(path: Path) -> bool:
+    """Return whether a file is one of battles; otherwise it is read as one of people's answers.
+
+    Raises:
+        BadOption: If a table cannot be read.
+    """
     kind = path.suffix.lower()
-    if kind not in KINDS:
-        raise BadOption(f"{path}: not a file of battles; its name must end in .csv or .jsonl")
-    return kind
+    if kind == ".csv":
+        names = read_text(path, BadOption).partition("\n")[0].split(",")
+        return "answer" not in [name.strip() for name in names]
+    return kind == ".jsonl"
+
+
+def list_human_battles(answers: Iterable[HumanAnswer]) -> Iterator[Battle]:
+    """Yield people's preferences as battles. Images of one model against another prompt's are no battle."""
+    for answer in answers:
+        if answer.question == PREFERENCE and answer.shown[0].model != answer.shown[1].model:
+            left, right = answer.shown
+            yield Battle(
+                prompt=answer.prompt,
+                left=left.model,
+                right=right.model,
+                verdict=cast(Verdict, answer.answer),
+                subset=answer.subset,
+                judge=answer.rater,
+                human=True,
+                seed=answer.seed,
+                time=None if answer.time is None else round(answer.time, 3),
+            )
 
 
 def _battle(cells: Mapping[str, Any]) -> Battle:

@@ -17,9 +17,6 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 DECIDED = 4
 """Number of verdicts that decide a battle; they are the first of `VERDICTS`."""
 
-NOBODY = "nobody named"
-"""Name of a judge that the battles do not name."""
-
 Codes = NDArray[np.int32]
 
 

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis, Study
+from t2i_core.io.answers import NOBODY
 from t2i_core.statistics import mean_interval, spearman
 
-from .battles import DECIDED, NOBODY, VERDICTS, Battles
+from .battles import DECIDED, VERDICTS, Battles
 from .options import EloOptions
 from .ratings import MEAN, POINTS, decided_battles, fit_ratings
 from .rows import battles_of

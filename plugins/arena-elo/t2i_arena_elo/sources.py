@@ -1,13 +1,14 @@
-"""Sources of verdicts: runs, files of battles, and files of people's votes."""
+"""Sources of verdicts: runs, files of battles, and people's answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from .battle_files import KINDS, read_battles
+from t2i_core.io.answers import PREFERENCE, HumanAnswer, read_answers
+
+from .battle_files import is_battle_file, list_human_battles, read_battles
 from .battles import Battles
-from .page.export import read_votes
 from .runs import battles_of_run
 
 
@@ -18,29 +19,28 @@ class VoteSource:
     Attributes:
         name: Path of the file or folder.
         battles: Verdicts on two models' images, each with its judge.
-        answers: Answers about one model's images: model, prompt, annotator, question, answer.
+        answers: People's answers to other questions.
         left_out: Number of answers that do not count, by reason.
     """
 
     name: str
     battles: Battles
-    answers: tuple[tuple[str, str, str, str, str], ...] = ()
+    answers: tuple[HumanAnswer, ...] = ()
     left_out: tuple[tuple[str, int], ...] = ()
 
 
 def read_source(path: Path) -> VoteSource:
-    """Read a file of votes, a file of battles, or a run of `elo`.
+    """Read people's answers, a file of battles, or a run of `elo`.
 
     Raises:
-        BadFolder: If the folder is not a run of `elo`, or the file has no votes.
-        BadOption: If a file of battles cannot be read.
+        BadFolder: If the folder is not a run of `elo`.
+        BadOption: If the file cannot be read, or has nothing that counts.
     """
     if path.is_dir():
         return VoteSource(str(path), battles_of_run(path))
-    if path.suffix.lower() in KINDS:
+    if is_battle_file(path):
         return VoteSource(str(path), read_battles(path))
-    votes = read_votes(path)
-    left_out = tuple(sorted(votes.left_out.items()))
-    if votes.pairs:
-        return VoteSource(str(path), Battles.of(votes.battles()), left_out=left_out)
-    return VoteSource(str(path), Battles.of(()), tuple(votes.answers()), left_out)
+    found = read_answers(path)
+    others = tuple(answer for answer in found.answers if answer.question != PREFERENCE)
+    battles = Battles.of(list_human_battles(found.answers))
+    return VoteSource(str(path), battles, others, tuple(sorted(found.left_out.items())))

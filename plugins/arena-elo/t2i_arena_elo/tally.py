@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.text import escape_control_characters
+from t2i_core.io.answers import CANNOT_TELL, NOBODY, HumanAnswer
 
 from .agreement import GivenAnswer, alpha, verdicts
-from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
-from .page.questions import UNKNOWN
+from .battles import DECIDED, VERDICTS, Battle, Battles
 from .rating_format import as_lines, plain
 from .ratings import Ratings, Ties, rate
 from .sources import VoteSource
@@ -77,7 +77,7 @@ def tally(
     kinds = {"verdicts of people": verdicts(people)}
     if models:
         kinds["verdicts of people and models"] = verdicts(battles)
-    for question in dict.fromkeys(answer[3] for answer in answers):
+    for question in dict.fromkeys(answer.question for answer in answers):
         kinds[f"{question}, as people saw it"] = _units(answers, question)
     several = len({answer.judge for given in kinds.values() for answer in given}) > 1
     left_out: Counter[str] = Counter()
@@ -93,23 +93,22 @@ def tally(
         [_agreement(of, given) for of, given in kinds.items() if given and several],
         [
             {"model": model, "question": question, "answer": answer, "count": count}
-            for (model, question, answer), count in sorted(Counter((a[0], a[3], a[4]) for a in answers).items())
+            for (model, question, answer), count in sorted(
+                Counter((a.shown[0].model, a.question, a.answer) for a in answers).items()
+            )
         ],
         dict(left_out),
     )
 
 
-def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[GivenAnswer]:
-    """Return the answers to one question; the last counts if several files have one of the same annotator."""
+def _units(answers: Iterable[HumanAnswer], question: str) -> list[GivenAnswer]:
+    """Return the answers to one question; the last counts if several files have one of the same person."""
     last = {
-        (model, prompt, annotator): answer
-        for model, prompt, annotator, question, answer in answers
-        if question == wanted and answer != UNKNOWN.value
+        (answer.shown, answer.prompt, answer.rater): answer.answer
+        for answer in answers
+        if answer.question == question and answer.answer != CANNOT_TELL
     }
-    return [
-        GivenAnswer((model, prompt), annotator, answer, prompt)
-        for (model, prompt, annotator), answer in last.items()
-    ]
+    return [GivenAnswer((shown, prompt), rater, value, prompt) for (shown, prompt, rater), value in last.items()]
 
 
 def _agreement(of: str, answers: list[GivenAnswer]) -> dict[str, Any]:
@@ -169,7 +168,7 @@ def as_text(found: SourceTally) -> str:
             f"for these judges\n{_table(rows)}"
         )
         if not all(row["units"] for row in rows):
-            parts[-1] += "\nalpha needs items that two judges have judged; t2i arena serve --each 2 collects them"
+            parts[-1] += "\nalpha needs items that two judges have judged; t2i people serve --each 2 collects them"
     if found.left_out:
         why = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
         parts.append(f"answers that do not count: {why}")

@@ -66,7 +66,7 @@ HEAD = ",".join(COLUMNS) + "\n"
     ("name", "text", "fault"),
     [
         ("b.csv", None, "no such file"),
-        ("b.txt", "", r"must end in .csv or .jsonl"),
+        ("b.txt", "", "no such file, or an empty one"),
         ("b.csv", "prompt,left\np,a\n", "line 1: no column 'right'"),
         ("b.csv", HEAD, "has no battles"),
         ("b.csv", "prompt,left,right,verdict\np,a,,tie\n", "line 2: 'right' is empty"),

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from t2i_arena_elo.page.annotator_progress import Rules
+from t2i_core.io.answer_database import read_database
+from t2i_core.io.rater_rules import Rules
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -72,7 +73,7 @@ class Person:
 
 
 def verdicts(study: Any) -> list[str]:
-    return [vote.answers["verdict"] for vote in study.store.votes()]
+    return [vote.answer for vote in read_database(study.store.path)[0]]
 
 
 def test_a_session_by_keyboard(served, browser, make_run):
@@ -187,7 +188,7 @@ def test_two_annotators(served, browser):
     for number in range(1, 3):
         ann.press("1", number)
         bob.press("2", number)
-    said = Counter((vote.annotator, vote.answers["verdict"]) for vote in study.store.votes())
+    said = Counter((vote.rater, vote.answer) for vote in read_database(study.store.path)[0])
     assert said == {("Ann", "left"): 2, ("Bob", "right"): 2}
     assert "Voting as Bob" in bob.page.inner_text("header")
 
@@ -240,8 +241,8 @@ def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
     ann.settle()
     ann.page.get_by_label("No, most do not").check()
     ann.click("Save and continue", 2)
-    said = [vote.answers for vote in study.store.votes()]
-    assert said == [{"human": "yes", "gender": "female", "race": "unknown"}, {"human": "no"}]
+    said = [vote.answers for vote in read_database(study.store.path)[0]]
+    assert said == [{"human": "yes", "gender": "female", "race": "cannot-tell"}, {"human": "no"}]
     # nothing is sent before all is answered
     ann.settle()
     ann.page.keyboard.press("1")

@@ -13,11 +13,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from t2i_core.api.errors import T2IError
 from t2i_core.files.image_file import DamagedImage
+from t2i_core.io.answers import PREFERENCE
 
 from .annotator_progress import AnnotatorProgress
 from .guard import Access, Guard
 from .pages import fault, form_of, render, static_routes
-from .questions import VERDICT
 from .records import Annotator
 from .sign_in import Entrance, uninvited
 from .study import VotingStudy
@@ -89,7 +89,7 @@ class _Page:
         }
         if task is None:
             return render("end.html", **known)
-        name = "pair.html" if self._study.questions[0].name == VERDICT else "questions.html"
+        name = "pair.html" if self._study.questions[0].name == PREFERENCE else "questions.html"
         text, _ = self._prompts[task.prompt]
         pictures = self._study.shelf
         return render(name, **known, task=task, text=text, questions=self._study.questions, pictures=pictures)

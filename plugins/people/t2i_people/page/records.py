@@ -1,4 +1,4 @@
-"""Records of a study: annotators, tasks and votes."""
+"""Records of a study: annotators and tasks."""
 
 from __future__ import annotations
 
@@ -49,22 +49,3 @@ class VoteTask:
     right_pictures: tuple[str, ...]
     expected: dict[str, str] | None = None
     why: str = ""
-
-
-@dataclass(frozen=True)
-class Vote:
-    """An answer that has not been undone.
-
-    Attributes:
-        task: The task.
-        annotator: Name of the annotator.
-        answers: Chosen value by question.
-        time: Seconds since 1970 (UTC).
-        seconds: Time from first showing the task to the answer.
-    """
-
-    task: VoteTask
-    annotator: str
-    answers: dict[str, str]
-    time: float
-    seconds: float

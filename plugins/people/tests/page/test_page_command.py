@@ -11,12 +11,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from t2i_arena_elo.command import app
-from t2i_arena_elo.page.annotator_progress import Rules
-from t2i_arena_elo.page.pictures import read_material
-from t2i_arena_elo.page.serve import address, is_loopback, listen
-from t2i_arena_elo.page.study_setup import StudyRequest, open_voting_study
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
+from t2i_core.io.rater_rules import Rules
+from t2i_people.command import app
+from t2i_people.page.pictures import read_material
+from t2i_people.page.serve import address, is_loopback, listen
+from t2i_people.page.study_setup import StudyRequest, open_voting_study
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long  # each test starts the server
@@ -25,7 +25,7 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "voters.py"
 
 
 def fault_of(*arguments: object) -> T2IError:
-    """What `t2i arena serve` says before it serves anything."""
+    """What `t2i people serve` says before it serves anything."""
     said = CliRunner().invoke(app, ["serve", *map(str, arguments), "--port", "0"])
     assert isinstance(said.exception, T2IError), said.output
     assert "\n" not in str(said.exception)
@@ -156,14 +156,14 @@ def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
     study, _ = open_study(first)
     ann = study.store.add_annotator("Ann")
     for _ in range(4):
-        study.answer(ann, study.current(ann)[1].id, {"verdict": "left"})
+        study.answer(ann, study.current(ann)[1].id, {"preference": "left"})
     study.store.close()
     moved = study.store.path.rename(tmp_path / "moved")
     more = make_run("more", models=("plum",), hue=0.5)
     asked = StudyRequest(runs=[first, more], votes=moved, question="Which?", rules=Rules(fastest=0))
     with open_voting_study(asked, print) as (study, _):
         assert study.store.count() == 4
-        study.answer(ann, study.current(ann)[1].id, {"verdict": "left"})  # was open already
+        study.answer(ann, study.current(ann)[1].id, {"preference": "left"})  # was open already
         task = study.current(ann)[1]
         assert "plum" in (task.left, task.right)
 

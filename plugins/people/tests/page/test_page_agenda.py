@@ -7,12 +7,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from t2i_arena_elo.page.agenda import Agenda, VoteItem
-from t2i_arena_elo.page.known_answers import FromFile, Mismatches
-from t2i_arena_elo.page.pictures import StudyPicture
-from t2i_arena_elo.page.questions import better, check_answers, perception
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.image import Image
+from t2i_people.page.agenda import Agenda, VoteItem
+from t2i_people.page.known_answers import FromFile, Mismatches
+from t2i_people.page.pictures import StudyPicture
+from t2i_people.page.questions import better, check_answers, perception
 
 
 def pictures(models="abc", prompts=("p", "q", "r"), seeds=(0, 1)):
@@ -90,12 +90,12 @@ def test_a_known_task_sets_the_prompt_beside_what_is_least_like_it():
     mismatches = Mismatches(agenda, TEXTS, 1)
     for seed in range(20):
         known = mismatches.draw("control", 0, Random(seed))
-        assert known.expected == {"verdict": "left"}
+        assert known.expected == {"preference": "left"}
         assert (known.left.prompt, known.left.model) == (known.prompt, known.right.model)
         if known.prompt == "p":
             assert known.right.prompt == "r"
         turned = known.turned()
-        assert (turned.right, turned.expected) == (known.left, {"verdict": "right"})
+        assert (turned.right, turned.expected) == (known.left, {"preference": "right"})
 
 
 def test_known_tasks_want_two_prompts():
@@ -104,7 +104,7 @@ def test_known_tasks_want_two_prompts():
         Mismatches(agenda, TEXTS, 1)
 
 
-HEAD = "part,prompt,left,right,verdict,seed,why\n"
+HEAD = "part,prompt,left,right,preference,seed,why\n"
 
 
 def test_known_answers_are_read_from_a_file(tmp_path):
@@ -113,8 +113,8 @@ def test_known_answers_are_read_from_a_file(tmp_path):
     tasks = FromFile(path, Agenda(pictures("ab"), pairs=True), better("?"), pairs=True)
     first = tasks.draw("training", 7, Random())
     assert (first.left.model, first.right.model, first.left.seeds) == ("a", "b", (1,))
-    assert (first.expected, first.why) == ({"verdict": "left"}, "b has two dogs")
-    assert tasks.draw("control", 0, Random()).turned().expected == {"verdict": "both-bad"}
+    assert (first.expected, first.why) == ({"preference": "left"}, "b has two dogs")
+    assert tasks.draw("control", 0, Random()).turned().expected == {"preference": "both-bad"}
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,10 @@ def test_known_answers_about_one_models_images(tmp_path):
 def test_only_what_is_asked_must_be_answered():
     questions = perception({"gender": ("male", "female")})
     assert check_answers(questions, {"human": "no", "gender": "male"}) == {"human": "no"}
-    assert check_answers(questions, {"human": "yes", "gender": "unknown"}) == {"human": "yes", "gender": "unknown"}
+    assert check_answers(questions, {"human": "yes", "gender": "cannot-tell"}) == {
+        "human": "yes",
+        "gender": "cannot-tell",
+    }
     for given in ({}, {"human": "yes"}, {"human": "yes", "gender": "dog"}, {"gender": "male"}):
         with pytest.raises(ValueError, match="no answer to"):
             check_answers(questions, given)

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from t2i_arena_elo.page.connections import Limits, limits_of_process
+from t2i_people.page.connections import Limits, limits_of_process
 
 pytestmark = pytest.mark.long  # servers with a thousand connections
 
@@ -102,7 +102,7 @@ def test_a_voter_votes_while_half_open_connections_are_held(sockets, files, shar
                 page, _ = ask(server.port, "GET", "/", cookie=cookie)
                 image = re.search(r'src="(/image/[\w-]+)"', page)[1]
                 assert "PNG" in ask(server.port, "GET", image, cookie=cookie)[0]
-                vote = urlencode({**voter.fields(page, "/vote"), "verdict": "left"})
+                vote = urlencode({**voter.fields(page, "/vote"), "preference": "left"})
                 ask(server.port, "POST", "/vote", vote, **form, cookie=cookie)
                 assert f"{number} vote{'s' * (number > 1)} saved" in ask(server.port, "GET", "/", cookie=cookie)[0]
     finally:

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
-from t2i_arena_elo.page.annotator_progress import Rules
-from t2i_arena_elo.page.app import make_app
-from t2i_arena_elo.page.connections import Limits
-from t2i_arena_elo.page.guard import Access, Guard
-from t2i_arena_elo.page.serve import listen, make_server
-from t2i_arena_elo.page.study import VotingStudy
-from t2i_arena_elo.page.study_setup import StudyRequest, open_voting_study
 from t2i_core.api import Generated, GeneratorInfo, Prompt, PromptSourceInfo
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.run import run_plan
+from t2i_core.io.rater_rules import Rules
 from t2i_core.testing import TEST_JUDGE, StaticResolver
+from t2i_people.page.app import make_app
+from t2i_people.page.connections import Limits
+from t2i_people.page.guard import Access, Guard
+from t2i_people.page.serve import listen, make_server
+from t2i_people.page.study import VotingStudy
+from t2i_people.page.study_setup import StudyRequest, open_voting_study
 
 MakeRun = Callable[..., Path]
 
@@ -126,7 +126,7 @@ class Voter:
         return self.fields(self.page.text, action)
 
     def vote(self, verdict: str = "left", **more: str) -> str:
-        self.page = self.client.post("/vote", data={**self.form(), "verdict": verdict, **more})
+        self.page = self.client.post("/vote", data={**self.form(), "preference": verdict, **more})
         return self.page.text
 
     def undo(self) -> str:

@@ -1,4 +1,4 @@
-"""`t2i arena serve`: serving the page until it is stopped."""
+"""`t2i people serve`: serving the page until it is stopped."""
 
 from __future__ import annotations
 

@@ -14,14 +14,16 @@ from t2i_arena_elo.battle_files import read_battles, write_battles
 from t2i_arena_elo.battles import Battle
 from t2i_arena_elo.command import app
 from t2i_arena_elo.options import EloOptions
-from t2i_arena_elo.page.annotator_progress import Rules
-from t2i_arena_elo.page.export import read_votes
 from t2i_arena_elo.plugin import t2i_metrics
+from t2i_arena_elo.rows import rows_of_unit
 from t2i_arena_elo.source_comparison import compare_sources
 from t2i_arena_elo.sources import read_source
 from t2i_arena_elo.tally import tally
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.study import Study
+from t2i_core.io.answers import read_answers
+from t2i_core.io.rater_rules import Rules
+from t2i_people.command import app as people
 from typer.testing import CliRunner
 
 
@@ -33,7 +35,7 @@ def vote_all(study, name, answer):
 
 
 def for_apple(task):
-    return {"verdict": "left" if task.left == "apple" else "right"}
+    return {"preference": "left" if task.left == "apple" else "right"}
 
 
 @pytest.fixture
@@ -41,13 +43,13 @@ def voted(open_study, tmp_path):
     """Two people's votes: Ann always for apple; Bob too, but of p4, where he says tie."""
     study, _ = open_study()
     vote_all(study, "Ann", for_apple)
-    vote_all(study, "Bob", lambda task: {"verdict": "tie"} if task.prompt == "p4" else for_apple(task))
+    vote_all(study, "Bob", lambda task: {"preference": "tie"} if task.prompt == "p4" else for_apple(task))
     return study.store.path
 
 
 def test_votes_are_battles(voted, tmp_path):
     out = tmp_path / "battles.csv"
-    assert CliRunner().invoke(app, ["export", str(voted), str(out)]).exit_code == 0
+    assert CliRunner().invoke(people, ["export", str(voted), str(out)]).exit_code == 0
     battles = list(read_battles(out))
     assert len(battles) == 16
     assert {b.judge for b in battles} == {"Ann", "Bob"}
@@ -114,18 +116,18 @@ def test_what_does_not_count_is_left_out_and_counted(open_study):
     study, _ = open_study(rules=Rules(fastest=0, training=2, controls=2))
 
     def careful(task):
-        return task.expected or {"verdict": "tie"}
+        return task.expected or {"preference": "tie"}
 
     def careless(task):
         turned = {"left": "right", "right": "left"}
-        expected = (task.expected or {}).get("verdict", "tie")
-        return {"verdict": turned[expected] if task.part == "control" else expected}
+        expected = (task.expected or {}).get("preference", "tie")
+        return {"preference": turned[expected] if task.part == "control" else expected}
 
     vote_all(study, "Ann", careful)
     vote_all(study, "Eve", careless)
-    votes = read_votes(study.store.path)
-    assert {vote.annotator for vote in votes.kept} == {"Ann"}
-    assert len(votes.kept) == 8
+    votes = read_answers(study.store.path)
+    assert {answer.rater for answer in votes.answers} == {"Ann"}
+    assert len(votes.answers) == 8
     assert votes.left_out["of training"] == 4
     assert votes.left_out["of careless annotators"] > 0
 
@@ -133,10 +135,8 @@ def test_what_does_not_count_is_left_out_and_counted(open_study):
 def test_fast_votes_are_left_out(open_study):
     study, _ = open_study(rules=Rules(fastest=30, tasks=3))
     vote_all(study, "Ann", for_apple)
-    votes = read_votes(study.store.path)
-    assert (votes.kept, votes.left_out) == ((), {"too fast": 3})
-    with pytest.raises(BadOption, match="no vote that counts"):
-        tally([read_source(study.store.path)])
+    with pytest.raises(BadOption, match=r"no answers that count \(3 too fast\)"):
+        read_source(study.store.path)
 
 
 def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_path):
@@ -144,22 +144,21 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
     vote_all(study, "Ann", lambda task: {"human": "yes", "gender": "female" if task.left == "pear" else "male"})
     vote_all(study, "Bob", lambda task: {"human": "no"})
     out = tmp_path / "answers.csv"
-    assert CliRunner().invoke(app, ["export", str(study.store.path), str(out)]).exit_code == 0
-    rows = list(csv.DictReader(out.open()))
-    assert rows[0].keys() == {"model", "prompt", "annotator", "question", "answer"}
-    assert len(rows) == 8 * 2 + 8
-    of_ann = {(r["model"], r["answer"]) for r in rows if r["annotator"] == "Ann" and r["question"] == "gender"}
+    assert CliRunner().invoke(people, ["export", str(study.store.path), str(out)]).exit_code == 0
+    assert len(read_answers(out).answers) == 8 * 2 + 8
+    assert read_answers(out).answers == read_answers(study.store.path).answers
+    of_ann = {(a.shown[0].model, a.answer) for a in read_answers(out).about("gender") if a.rater == "Ann"}
     assert of_ann == {("pear", "female"), ("apple", "male")}
     vote_all(study, "=Eve", lambda task: {"human": "no"})
-    assert CliRunner().invoke(app, ["export", str(study.store.path), str(out)]).exit_code == 0
-    assert {row["annotator"] for row in csv.DictReader(out.open())} == {"Ann", "Bob", "'=Eve"}
+    assert CliRunner().invoke(people, ["export", str(study.store.path), str(out)]).exit_code == 0
+    assert {row["rater"] for row in csv.DictReader(out.open())} == {"Ann", "Bob", "'=Eve"}
     found = tally([read_source(study.store.path)]).plain()
     assert found["ratings"] == {}
     units = {line["of"]: line["units"] for line in found["agreement"]}
     assert units == {"human, as people saw it": 8, "gender, as people saw it": 0}
     assert tally([read_source(study.store.path)] * 2).agreement == found["agreement"]  # nobody counts twice
     with pytest.raises(BadOption, match=r"must end in|table"):
-        CliRunner().invoke(app, ["export", str(study.store.path), "out.jsonl"], catch_exceptions=False)
+        CliRunner().invoke(people, ["export", str(study.store.path), "out.jsonl"], catch_exceptions=False)
 
 
 def test_a_run_without_battles_is_refused(shared_run):
@@ -178,12 +177,23 @@ def test_a_runs_judge_votes_beside_people(voted, make_run):
     assert (people["units"], everybody["units"], everybody["judges"]) == (8, 8, 3)
 
 
-def test_votes_stand_beside_a_run_as_they_are_kept(voted, table_of, tmp_path):
+def tabulate(battles):
+    """Return the rows that the metric measures, as a run's table has them."""
+    lines = []
+    for battle in battles:
+        a, b = sorted((battle.left, battle.right))
+        unit = {"model_a": a, "model_b": b, "prompt": battle.prompt, "cluster": battle.prompt, "seed": battle.seed}
+        for row in rows_of_unit([battle], a):
+            lines.append({**unit, "measure": row.measure, "value": row.value, **row.facets})
+    return pd.DataFrame(lines)
+
+
+def test_votes_stand_beside_a_run_as_they_are_kept(voted, tmp_path):
     """A judge that prefers whatever is shown first, beside two people of whom one is for apple always."""
     orders = (("apple", "pear"), ("pear", "apple"))
     judged = [Battle(p, *sides, "left", seed=s) for p in ("p1", "p4") for s in (0, 1) for sides in orders]
     study = Study(
-        table_of(judged), pd.DataFrame({"model": [], "prompt": [], "status": [], "digest": []}), tmp_path
+        tabulate(judged), pd.DataFrame({"model": [], "prompt": [], "status": [], "digest": []}), tmp_path
     )
     found = {one.name: one.table for one in analyses(study, EloOptions(beside=[voted]))}
     confusion = found[f"confusion with {voted.name}"].set_index("here")

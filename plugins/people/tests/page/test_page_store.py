@@ -6,9 +6,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from t2i_arena_elo.page.records import VoteTask
-from t2i_arena_elo.page.store import VotingStore
 from t2i_core.api.errors import BadFolder
+from t2i_core.io.answer_database import read_database
+from t2i_core.io.rater_rules import Record, Rules
+from t2i_people.page.records import VoteTask
+from t2i_people.page.store import VotingStore
 
 
 def task(place: int, part: str = "vote", expected: dict[str, str] | None = None) -> VoteTask:
@@ -17,7 +19,11 @@ def task(place: int, part: str = "vote", expected: dict[str, str] | None = None)
 
 @pytest.fixture
 def store(tmp_path: Path) -> VotingStore:
-    return VotingStore(tmp_path / "votes.sqlite")
+    store = VotingStore(tmp_path / "votes.sqlite")
+    with store.changing():  # under the ids that the tasks name
+        rows = (("x", "a", "p", 7, "0" * 64), ("y", "b", "p", 7, "1" * 64))
+        store._db.executemany("insert into pictures values (?, ?, ?, ?, ?)", rows)
+    return store
 
 
 def test_what_is_kept_is_there_for_who_opens_the_file_again(store):
@@ -25,11 +31,13 @@ def test_what_is_kept_is_there_for_who_opens_the_file_again(store):
     assert store.add_annotator("Ann") == ann
     with store.changing():
         store.add_task(ann.id, task(1))
-        store.add_vote("t1", {"verdict": "left"})
+        store.add_vote("t1", {"preference": "left"})
     other = VotingStore(store.path, must_exist=True)
-    (vote,) = other.votes()
-    assert (vote.annotator, vote.answers, vote.task) == ("Ann", {"verdict": "left"}, task(1))
-    assert vote.seconds >= 0
+    (answer,), _ = read_database(store.path)
+    assert (answer.rater, answer.question, answer.answer, answer.task) == ("Ann", "preference", "left", "t1")
+    assert answer.seconds is not None
+    assert answer.seconds >= 0
+    assert list(other.tasks()) == [(ann.id, task(1))]
     assert other.annotator(ann.token) == ann
     assert other.annotator("") is None
 
@@ -38,14 +46,14 @@ def test_a_task_has_one_answer_at_a_time(store):
     ann = store.add_annotator("Ann")
     with store.changing():
         store.add_task(ann.id, task(1))
-        store.add_vote("t1", {"verdict": "left"})
+        store.add_vote("t1", {"preference": "left"})
     with pytest.raises(sqlite3.IntegrityError), store.changing():
-        store.add_vote("t1", {"verdict": "right"})
+        store.add_vote("t1", {"preference": "right"})
     store.undo("t1")
     assert store.open_task(ann.id) == task(1)
     with store.changing():
-        store.add_vote("t1", {"verdict": "right"})
-    assert [vote.answers["verdict"] for vote in store.votes()] == ["right"]
+        store.add_vote("t1", {"preference": "right"})
+    assert [vote.answer for vote in read_database(store.path)[0]] == ["right"]
     # what was taken back is kept too
     assert store._one("select count(*) from votes") == (2,)
 
@@ -68,14 +76,14 @@ def test_nobody_else_reads_the_secrets_of_links(store):
     assert store.path.stat().st_mode & 0o077 == 0
 
 
-def test_marks_count_expected_and_fast_answers(store):
+def test_the_record_counts_expected_and_fast_answers(store):
     ann = store.add_annotator("Ann")
     with store.changing():
         for place, said in enumerate(("left", "left", "right"), 1):
-            store.add_task(ann.id, task(place, "control", {"verdict": "left"}))
-            store.add_vote(f"t{place}", {"verdict": said})
-    assert store.marks(ann.id, 60) == {"control": (3, 2, 3)}
-    assert store.marks(ann.id, 0) == {"control": (3, 2, 0)}
+            store.add_task(ann.id, task(place, "control", {"preference": "left"}))
+            store.add_vote(f"t{place}", {"preference": said})
+    for fastest, fast in ((60, 3), (0, 0)):
+        assert store.record(ann.id, Rules(fastest=fastest)) == Record(3, fast, 3, right=2, wrong=1, longest=1)
 
 
 def test_pictures_keep_their_ids_and_places(store):
@@ -100,8 +108,8 @@ def foreign(path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "fault"),
     [
-        (foreign, "is not a file of votes of t2i arena"),
-        (lambda path: path.write_text("prompt,left,right\n"), "is not a file of votes of t2i arena"),
+        (foreign, "is not a database of answers"),
+        (lambda path: path.write_text("prompt,left,right\n"), "is not a database of answers"),
         (lambda path: path.mkdir(), "is a folder"),
     ],
 )
@@ -123,7 +131,7 @@ def test_who_only_reads_makes_no_file(tmp_path):
 def test_a_file_of_another_version_is_refused(store):
     store._db.execute("pragma user_version=99")
     store.close()
-    with pytest.raises(BadFolder, match="another version"):
+    with pytest.raises(BadFolder, match="newer version"):
         VotingStore(store.path)
 
 

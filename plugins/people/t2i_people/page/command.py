@@ -1,11 +1,10 @@
-"""Commands of `t2i arena`. Each command imports its implementation when it runs."""
+"""Commands of `t2i people`. Each command imports its implementation when it runs."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -98,8 +97,8 @@ def serve(
 ) -> None:
     """Serve a page on which people vote on the images of runs, until Ctrl-C."""
     from t2i_core.api.errors import BadOption
+    from t2i_core.io.rater_rules import Rules
 
-    from .annotator_progress import Rules
     from .groups import read_groups
     from .questions import BETTER, MORE_DIVERSE
     from .serve import serve
@@ -119,58 +118,25 @@ def serve(
         each=each,
         known=known,
         images_from=images_from or (),
-        rules=Rules(tasks, training, controls, pass_mark, fastest, seed),
+        rules=Rules(tasks, training, controls, pass_mark, fastest=fastest, seed=seed),
     )
     serve(request, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
 
 
-def tally(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="VOTES|BATTLES|RUN",
-            help="Files of votes, files of battles (.csv, .jsonl), and runs of the metric elo.",
-        ),
-    ],
-    ties: Annotated[
-        Literal["half", "omit"],
-        typer.Option(help="Count a tie, or both bad, as half a win for each model, or omit it."),
-    ] = "half",
-    position: Annotated[bool, typer.Option(help="Fit the advantage of being shown first.")] = True,
-    rounds: Annotated[int, typer.Option(min=100, metavar="N", help="Number of bootstrap rounds.")] = 1000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
-    """Rate models by the verdicts of people and models, and show how far the judges agree."""
-    from ..sources import read_source
-    from ..tally import as_text
-    from ..tally import tally as add_up
-
-    found = add_up([read_source(path) for path in sources], ties, rounds, position)
-    print(json.dumps(found.plain(), ensure_ascii=False, allow_nan=False) if as_json else as_text(found))
-
-
 def export(
-    votes: Annotated[Path, typer.Argument(metavar="VOTES", help="File of votes from t2i arena serve.")],
-    out: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Output: battles (.csv, .jsonl), or answers about people (.csv)."),
-    ],
+    database: Annotated[Path, typer.Argument(metavar="DATABASE", help="Answers collected by t2i people serve.")],
+    out: Annotated[Path, typer.Argument(metavar="FILE.csv", help="The table to write.")],
 ) -> None:
-    """Write the votes that count: battles for elo.battles, or answers for bias.people."""
+    """Write the answers that count as a table (CSV), one line per answer."""
     from t2i_core.api.errors import BadFolder, BadOption
+    from t2i_core.io.answers import read_answers, write_answers
 
-    from ..battle_files import write_battles
-    from .export import read_votes, write_answers
-
-    found = read_votes(votes)
-    if not found.pairs and out.suffix.lower() != ".csv":
-        raise BadOption(f"{out}: answers about people are written as a table; end the name in .csv")
+    if out.suffix.lower() != ".csv":
+        raise BadOption(f"{out}: answers are written as a table; end the name in .csv")
+    found = read_answers(database)
     try:
-        if found.pairs:
-            write_battles(out, found.battles())
-        else:
-            write_answers(out, found)
+        write_answers(out, found.answers)
     except OSError as error:
         raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
     left_out = "".join(f", {count} {why} left out" for why, count in sorted(found.left_out.items()))
-    print(f"{len(found.kept)} votes written to {out}{left_out}", file=sys.stderr)
+    print(f"{len(found.answers)} answers written to {out}{left_out}", file=sys.stderr)

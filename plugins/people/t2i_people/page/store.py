@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from t2i_core.api.errors import BadFolder
+from t2i_core.io.answer_database import AnswerDatabase
+from t2i_core.io.rater_rules import Record, Rules
 
-from .records import Annotator, Vote, VoteTask
-from .votes_file import VotesFile
+from .records import Annotator, VoteTask
 
 
-class VotingStore(VotesFile):
+class VotingStore(AnswerDatabase):
     """The study in one file: its rules, prompts, pictures, annotators, tasks and votes."""
 
     # the study -------------------------------------------------------------------------------------------------
@@ -94,12 +95,17 @@ class VotingStore(VotesFile):
 
     def add_task(self, annotator: int, task: VoteTask) -> None:
         """Store a task that is about to be shown. Call this inside `changing`."""
-        values = (
-            *(task.id, annotator, task.place, task.part, task.prompt, task.left, task.right),
-            *(json.dumps(part) for part in (task.seeds, task.left_pictures, task.right_pictures)),
-            *(None if task.expected is None else _plain(task.expected), task.why, time.time()),
-        )
-        self._db.execute(f"insert into tasks values ({', '.join('?' * len(values))})", values)
+        values = {
+            **{"id": task.id, "annotator": annotator, "place": task.place, "part": task.part},
+            **{"prompt": task.prompt, "left_model": task.left, "right_model": task.right},
+            **{"seeds": json.dumps(task.seeds), "left_pictures": json.dumps(task.left_pictures)},
+            "right_pictures": json.dumps(task.right_pictures),
+            "expected": None if task.expected is None else _plain(task.expected),
+            "why": task.why,
+            "shown": time.time(),
+        }
+        columns, places = ", ".join(values), ", ".join("?" * len(values))
+        self._db.execute(f"insert into tasks ({columns}) values ({places})", tuple(values.values()))
 
     def drop_task(self, id: str) -> None:
         """Delete a task without an answer, together with its undone answers."""
@@ -156,11 +162,14 @@ class VotingStore(VotesFile):
         row = self._one(sql, annotator)
         return row and (_task(row[1:]), row[0])
 
-    def marks(self, annotator: int, fastest: float) -> dict[str, tuple[int, int, int]]:
-        """Return the numbers of answers, of right ones and of those faster than `fastest` seconds, by part."""
-        sql = f"""select part, count(*), total(answers is expected), total(seconds < ?) {_STANDING}
-                  and annotator = ? group by part"""
-        return {part: tuple(map(int, counts)) for part, *counts in self._rows(sql, fastest, annotator)}
+    def record(self, annotator: int, rules: Rules) -> Record:
+        """Return what an annotator has done, training left out."""
+        found = Record()
+        sql = f"""select seconds, case part when 'control' then answers is expected end {_STANDING}
+                  and annotator = ? and part != 'training' order by place"""
+        for seconds, right in self._rows(sql, annotator):
+            found.add(seconds, None if right is None else bool(right), rules)
+        return found
 
     def training(self, annotator: int) -> list[tuple[VoteTask, bool]]:
         """Return an annotator's answered training tasks, in order, and whether each answer was right."""
@@ -171,13 +180,6 @@ class VotingStore(VotesFile):
     def count(self) -> int:
         """Return the number of answers, without training and without undone ones."""
         return int(self._one(f"select count(*) {_STANDING} and part != 'training'")[0])
-
-    def votes(self) -> Iterator[Vote]:
-        """Yield the answers that are not undone, by annotator and place."""
-        sql = f"""select (select name from annotators where id = annotator), answers, time, seconds, {_TASK}
-                  {_STANDING} order by annotator, place"""
-        for name, answers, at, seconds, *task in self._rows(sql):
-            yield Vote(_task(task), name, json.loads(answers), at, seconds)
 
 
 _COLUMNS = (

@@ -10,10 +10,11 @@ from random import Random
 from typing import Protocol
 
 from t2i_core.api.errors import BadOption
+from t2i_core.io.answers import PREFERENCE
 from t2i_core.io.table import TableRow, read_table
 
 from .agenda import Agenda, VoteItem
-from .questions import VERDICT, StudyQuestion, check_answers
+from .questions import StudyQuestion, check_answers
 
 CONSIDERED = 50
 """Number of other prompts among which the one with the fewest common words is chosen."""
@@ -91,7 +92,7 @@ class Mismatches:
         if other is None:
             other = next(p for p in prompts if p != prompt)
         left, right = (ModelImages(model, p, self._of(model, p)) for p in (prompt, other))
-        return KnownTask(prompt, left, right, {VERDICT: "left"}, "The other side was made for another prompt.")
+        return KnownTask(prompt, left, right, {PREFERENCE: "left"}, "The other side was made for another prompt.")
 
     def _likeness(self, one: str, other: str) -> float:
         a, b = self._words[one], self._words[other]
@@ -102,7 +103,7 @@ class FromFile:
     """Tasks with known answers from a CSV file.
 
     Its columns are part (training or control), prompt, left and right (two models) or model, the right answers
-    (verdict, or a column for each question about one model's images), and optionally seed and why.
+    (preference, or a column for each question about one model's images), and optionally seed and why.
 
     Raises:
         BadOption: If the file cannot be read or a line is not valid.

@@ -12,13 +12,15 @@ import pytest
 from PIL import Image as PILImage
 from PIL.PngImagePlugin import PngInfo
 from starlette.testclient import TestClient
-from t2i_arena_elo.page import pictures
-from t2i_arena_elo.page.annotator_progress import ROUNDS, Rules
-from t2i_arena_elo.page.guard import HEADERS, Access
-from t2i_arena_elo.page.pictures import Shelf, StudyPicture
-from t2i_arena_elo.page.questions import better
 from t2i_core.api.image import load_image
 from t2i_core.files.image_file import DamagedImage
+from t2i_core.io.answer_database import read_database
+from t2i_core.io.rater_rules import Rules
+from t2i_people.page import pictures
+from t2i_people.page.annotator_progress import ROUNDS
+from t2i_people.page.guard import HEADERS, Access
+from t2i_people.page.pictures import Shelf, StudyPicture
+from t2i_people.page.questions import better
 
 LOCAL = "http://127.0.0.1:8765"
 
@@ -30,7 +32,7 @@ def page(open_study):
 
 
 def answers(study):
-    return [(vote.annotator, vote.task.prompt, vote.answers["verdict"]) for vote in study.store.votes()]
+    return [(vote.rater, vote.prompt, vote.answer) for vote in read_database(study.store.path)[0]]
 
 
 def test_a_session_from_the_name_to_the_end(page, voter):
@@ -53,7 +55,7 @@ def test_models_are_hidden_and_sides_random(page, voter):
     for _ in range(8):
         assert not re.search("apple|pear|painter|00000", ann.page.text)
         ann.vote()
-    sides = [vote.task.left for vote in study.store.votes()]
+    sides = [vote.shown[0].model for vote in read_database(study.store.path)[0]]
     assert set(sides) == {"apple", "pear"}
 
 
@@ -65,11 +67,12 @@ def test_sides_and_order_are_each_annotators_own_and_repeatable(open_study, tmp_
             one = voter(app, name)
             for _ in range(8):
                 one.vote()
-        orders.append([(v.annotator, v.task.left, v.task.prompt, v.task.seeds) for v in study.store.votes()])
+        orders.append([(v.rater, v.shown, v.prompt) for v in read_database(study.store.path)[0]])
     assert orders[0] == orders[1]
     of_ann, of_bob = ([order[1:] for order in orders[0] if order[0] == name] for name in ("Ann", "Bob"))
     assert of_ann != of_bob
-    assert sorted(o[1:] for o in of_ann) == sorted(o[1:] for o in of_bob)
+    seen = [{(frozenset(shown), prompt) for shown, prompt in own} for own in (of_ann, of_bob)]
+    assert seen[0] == seen[1]
 
 
 def test_undo_asks_the_same_again(page, voter):
@@ -101,12 +104,12 @@ def test_undo_reaches_back_step_by_step_and_never_twice_at_once(page, voter):
 def test_what_is_sent_twice_counts_once(page, voter):
     study, app = page
     ann = voter(app)
-    form = {**ann.form(), "verdict": "left"}
+    form = {**ann.form(), "preference": "left"}
     for _ in range(3):
         ann.page = ann.client.post("/vote", data=form)
         assert ann.saved == "1 vote saved"
     # the back button, and another answer
-    ann.page = ann.client.post("/vote", data={**form, "verdict": "right"})
+    ann.page = ann.client.post("/vote", data={**form, "preference": "right"})
     assert "your first answer stays" in ann.page.text
     assert [verdict for *_, verdict in answers(study)] == ["left"]
 
@@ -124,7 +127,7 @@ def test_votes_of_two_annotators_are_their_own(page, voter):
     study, app = page
     ann, bob = voter(app, "Ann"), voter(app, "Bob")
     task = ann.form()["task"]
-    stolen = bob.client.post("/vote", data={**bob.form(), "task": task, "verdict": "left"})
+    stolen = bob.client.post("/vote", data={**bob.form(), "task": task, "preference": "left"})
     assert "nothing was saved" in stolen.text
     assert answers(study) == []
     ann.vote("left")
@@ -256,10 +259,10 @@ def test_answers_that_are_none_are_not_saved(page, voter):
     study, app = page
     ann = voter(app)
     form = ann.form()
-    for fault in ({}, {"verdict": "best"}, {"verdict": ""}):
+    for fault in ({}, {"preference": "best"}, {"preference": ""}):
         answer = ann.client.post("/vote", data={**form, **fault})
         assert (answer.status_code, "Nothing was saved" in answer.text) == (400, True)
-    assert "out of date" in ann.client.post("/vote", data={**form, "task": "gone", "verdict": "left"}).text
+    assert "out of date" in ann.client.post("/vote", data={**form, "task": "gone", "preference": "left"}).text
     assert answers(study) == []
 
 
@@ -284,7 +287,7 @@ def test_a_name_is_kept_as_tables_can_hold_it(page, voter):
 def test_forms_of_other_sites_are_refused(page, voter):
     study, app = page
     ann = voter(app)
-    form = {**ann.form(), "verdict": "left"}
+    form = {**ann.form(), "preference": "left"}
     for headers in (
         {"origin": "https://evil.example"},
         {"origin": "http://127.0.0.1:9999"},
@@ -303,7 +306,7 @@ def test_forms_of_other_sites_are_refused(page, voter):
 def test_the_form_of_another_annotator_is_refused(page, voter):
     study, app = page
     ann, bob = voter(app, "Ann"), voter(app, "Bob")
-    answer = ann.client.post("/vote", data={**ann.form(), "form": bob.form()["form"], "verdict": "left"})
+    answer = ann.client.post("/vote", data={**ann.form(), "form": bob.form()["form"], "preference": "left"})
     assert (answer.status_code, answers(study)) == (403, [])
 
 
@@ -362,7 +365,7 @@ def test_behind_another_server_only_its_name_counts(open_study, voter):
 def test_a_body_without_end_is_refused(page, voter):
     _, app = page
     ann = voter(app)
-    answer = ann.client.post("/vote", data={**ann.form(), "verdict": "left", "more": "x" * 20_000})
+    answer = ann.client.post("/vote", data={**ann.form(), "preference": "left", "more": "x" * 20_000})
     assert answer.status_code == 413
     many = "&".join(f"f{i}=1" for i in range(100))
     headers = {"content-type": "application/x-www-form-urlencoded"}
@@ -393,7 +396,7 @@ def test_on_this_machine_too_a_taken_name_needs_its_link(page, voter, left):
     other.page = other.client.post("/join", data={**other.form("/join"), "name": " Ann "})
     assert other.page.status_code == 409
     assert other.page.text.count("This name is taken. If it is yours, open your personal link") == 1
-    assert other.client.post("/vote", data={"task": "1", "verdict": "right"}).status_code == 403
+    assert other.client.post("/vote", data={"task": "1", "preference": "right"}).status_code == 403
     assert [annotator.name for annotator in study.store.annotators()] == ["Ann"]
     assert [verdict for *_, verdict in answers(study)] == ["left"]
     other.page = other.client.get(link)
@@ -431,7 +434,7 @@ def test_who_voted_before_links_were_wanted_goes_on(page, voter):
 
 
 def expected(study, id):
-    return study.store.task(1, id).expected["verdict"]
+    return study.store.task(1, id).expected["preference"]
 
 
 WRONG = {"left": "right", "right": "left"}
@@ -488,7 +491,7 @@ def test_who_answers_controls_well_reaches_the_end(open_study, voter):
         control = controls(study, ann.form())
         ann.vote(expected(study, ann.form()["task"]) if control else "tie")
     assert "that was all" in ann.page.text
-    assert sum(vote.task.part == "vote" for vote in study.store.votes()) == 8
+    assert sum(vote.part == "answer" for vote in read_database(study.store.path)[0]) == 8
 
 
 def test_quick_votes_are_warned_of_and_then_stopped(open_study, make_run, voter):
@@ -529,7 +532,7 @@ def test_two_grids_for_diversity(open_study, make_run, voter):
     assert len(set(re.findall(r'<img src="/image/([\w-]+)"', ann.page.text))) == 8
     assert 'alt="Right, 4 of 4: image for' in ann.page.text
     ann.vote()
-    assert [vote.task.seeds for vote in study.store.votes()] == [(0, 1, 2, 3)]
+    assert [vote.shown[0].seeds for vote in read_database(study.store.path)[0]] == [(0, 1, 2, 3)]
 
 
 GROUPS = {"gender": ("male", "female"), "race": ("White", "Black", "Hispanic", "Asian")}
@@ -541,13 +544,13 @@ def test_what_is_seen_of_people(open_study, make_run, voter):
     assert len(set(re.findall(r'<img src="/image/([\w-]+)"', ann.page.text))) == 2
     assert ann.page.text.count("<fieldset") == 3
     first = ann.form()
-    ann.page = ann.client.post("/vote", data={**first, "human": "yes", "gender": "female", "race": "unknown"})
+    ann.page = ann.client.post("/vote", data={**first, "human": "yes", "gender": "female", "race": "cannot-tell"})
     assert ann.saved == "1 vote saved"
     ann.page = ann.client.post("/vote", data={**ann.form(), "human": "no"})
     assert ann.saved == "2 votes saved"
     assert ann.client.post("/vote", data={**ann.form(), "human": "yes"}).status_code == 400
-    said = [vote.answers for vote in study.store.votes()]
-    assert said == [{"human": "yes", "gender": "female", "race": "unknown"}, {"human": "no"}]
+    said = [(answer.question, answer.answer) for answer in read_database(study.store.path)[0]]
+    assert said == [("gender", "female"), ("human", "yes"), ("race", "cannot-tell"), ("human", "no")]
 
 
 def test_an_image_that_is_damaged_meanwhile_is_left_out(open_study, make_run, capsys, voter):
@@ -565,7 +568,7 @@ def test_an_image_that_is_damaged_meanwhile_is_left_out(open_study, make_run, ca
         ann.vote()
     assert ann.saved == "7 votes saved"
     assert victim.image.path.name in capsys.readouterr().out
-    assert all((victim.prompt, victim.seed) != (v.task.prompt, v.task.seeds[0]) for v in study.store.votes())
+    assert all((victim.prompt, victim.seed) != (v.prompt, v.seed) for v in read_database(study.store.path)[0])
 
 
 def test_the_question_is_the_users(open_study, voter):
@@ -583,7 +586,7 @@ def test_what_cannot_be_written_is_not_called_saved(page, voter, monkeypatch, ca
 
     with monkeypatch.context() as patch:
         patch.setattr(study.store, "add_vote", full)
-        answer = ann.client.post("/vote", data={**ann.form(), "verdict": "left"})
+        answer = ann.client.post("/vote", data={**ann.form(), "preference": "left"})
     assert (answer.status_code, "Nothing was saved" in answer.text) == (503, True)
     assert "disk is full" in capsys.readouterr().out
     ann.vote()

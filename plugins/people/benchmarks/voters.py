@@ -1,6 +1,6 @@
 """Many people vote at once, and the server is killed in the middle: is any vote lost, or there twice?
 
-    python plugins/arena-elo/benchmarks/voters.py RUN [VOTERS] [SECONDS]
+    python plugins/people/benchmarks/voters.py RUN [VOTERS] [SECONDS]
 
 RUN is a run's folder with images of several models. Each voter is a browser without scripts: it loads the page and
 its images, answers, follows to the next page, and where a connection breaks sends the same form again, as a reload
@@ -35,7 +35,7 @@ VERDICTS = ("left", "right", "tie", "both-bad")
 
 
 class ServerProcess:
-    """`t2i arena serve` in a process of its own."""
+    """`t2i people serve` in a process of its own."""
 
     def __init__(self, run: Path, votes: Path, files: int | None = None) -> None:
         """Start the command. files: how many file descriptors it may have at most."""
@@ -90,7 +90,7 @@ class Voter:
                 self._ask("GET", image)
             self.sent = fields["task"], random.choice(VERDICTS)
             started = time.monotonic()
-            page = self._post("/vote", {**fields, "verdict": self.sent[1]})
+            page = self._post("/vote", {**fields, "preference": self.sent[1]})
             if not page:
                 return  # stopped while it was on its way
             self.waits.append(time.monotonic() - started)
@@ -198,7 +198,7 @@ def compare(votes: Path, people: Sequence[Voter]) -> list[str]:
     for name, task, answers, *item in rows:
         if task in kept[name] or (name, *item) in items:
             faults.append(f"{name}: two votes on {task}")
-        kept[name][task] = json.loads(answers)["verdict"]
+        kept[name][task] = json.loads(answers)["preference"]
         items.add((name, *item))
     for person in people:
         on_its_way = dict([person.sent] if person.sent else [])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from t2i_core.io.answers import BOTH_BAD, CANNOT_TELL, LEFT, PREFERENCE, RIGHT, TIE
+
 Answers = Mapping[str, str]
 """Chosen value by name of the question."""
-
-VERDICT = "verdict"
-"""Name of the only question about two images; its values are the verdicts of `Battle`."""
 
 BETTER = "Which image is better for this prompt?"
 MORE_DIVERSE = "Which set of images is better for this prompt, and more diverse?"
@@ -54,17 +53,17 @@ class StudyQuestion:
 def better(text: str) -> tuple[StudyQuestion, ...]:
     """Return the question about two images, or two sets of images."""
     choices = (
-        AnswerChoice("left", "Left is better", "1"),
-        AnswerChoice("right", "Right is better", "2"),
-        AnswerChoice("tie", "Equally good", "0"),
-        AnswerChoice("both-bad", "Both are bad", "x"),
+        AnswerChoice(LEFT, "Left is better", "1"),
+        AnswerChoice(RIGHT, "Right is better", "2"),
+        AnswerChoice(TIE, "Equally good", "0"),
+        AnswerChoice(BOTH_BAD, "Both are bad", "x"),
     )
-    return (StudyQuestion(VERDICT, text, choices),)
+    return (StudyQuestion(PREFERENCE, text, choices),)
 
 
 HUMAN = "human"
 YES, NO = "yes", "no"
-UNKNOWN = AnswerChoice("unknown", "Cannot tell", "0")
+UNKNOWN = AnswerChoice(CANNOT_TELL, "Cannot tell", "0")
 
 
 def perception(groups: Mapping[str, Sequence[str]]) -> tuple[StudyQuestion, ...]:

@@ -11,15 +11,15 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.io.answer_database import find_version
+from t2i_core.io.rater_rules import Rules
 
 from .agenda import Agenda
-from .annotator_progress import Rules
 from .known_answers import FromFile, KnownTasks, Mismatches
 from .pictures import Shelf, check, read_material
 from .questions import better, perception
 from .store import VotingStore
 from .study import VotingStudy
-from .votes_file import exists
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def open_voting_study(
     check(pictures)
     questions = better(request.question) if pairs else perception(request.groups)
     known = _known_tasks(request, agenda, material.prompts, questions, pairs)
-    exists(request.votes)  # raises before a lock file is created next to another program's file
+    find_version(request.votes)  # raises before a lock file is created next to another program's file
     with _lock(request.votes):
         store = VotingStore(request.votes)
         try:

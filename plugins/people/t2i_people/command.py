@@ -1,0 +1,16 @@
+"""The command `t2i people`."""
+
+from __future__ import annotations
+
+import typer
+
+from .page.command import export, serve
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Ask people about the images of runs, and use their answers.",
+)
+
+for command in (serve, export):
+    app.command()(command)
