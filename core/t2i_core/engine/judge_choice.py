@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,17 +10,18 @@ from ..api.adapter import expand, find_sources
 from ..api.errors import MissingDependency, NoJudge, UnknownName
 from ..api.judge import Query
 from ..api.metric_input import Need, ask_about_image
-from ..api.plugin_info import Defaults, Domain, MetricInfo
-from ..api.resolver import JudgeChoice, Resolver, split_judge
+from ..api.plugin_info import Defaults, JudgeInfo, MetricInfo
+from ..api.resolver import JudgeChoice, split_judge
 from .component import Component
-from .request import Request
+from .component_finder import ComponentFinder
+from .settled_metric import SettledMetric
 
 Choice = JudgeChoice[Component[Any]]
 Panel = tuple[tuple[str, ...], ...]
 """For each need of a metric, the judges that the user names for it (`--judge`)."""
 
 
-def list_panels(needs: Sequence[Need], request: Request, resolver: Resolver[Component[Any]]) -> list[Panel]:
+def list_panels(needs: Sequence[Need], finder: ComponentFinder) -> list[Panel]:
     """Return the panels of judges that each give their own results: one for each judge that the user names.
 
     A judge serves all needs that it can, and the first other judge that can serves the rest. For a need that no
@@ -28,11 +29,10 @@ def list_panels(needs: Sequence[Need], request: Request, resolver: Resolver[Comp
 
     Args:
         needs: The needs of a metric.
-        request: The judges and options that the user named.
-        resolver: Finds components by name.
+        finder: Knows the judges that the user named, and finds them.
     """
-    words = tuple(dict.fromkeys(request.judges))
-    served_by = [_list_serving(need, words, request, resolver) for need in needs]
+    words = tuple(dict.fromkeys(finder.request.judges))
+    served_by = [_list_serving(need, words, finder) for need in needs]
     panels = [
         tuple((word if word in serving else serving[0],) if serving else words for serving in served_by)
         for word in words
@@ -40,9 +40,7 @@ def list_panels(needs: Sequence[Need], request: Request, resolver: Resolver[Comp
     return list(dict.fromkeys(panels)) or [tuple(() for _ in needs)]
 
 
-def _list_serving(
-    need: Need, words: Sequence[str], request: Request, resolver: Resolver[Component[Any]]
-) -> list[str]:
+def _list_serving(need: Need, words: Sequence[str], finder: ComponentFinder) -> list[str]:
     """Return the named judges that serve a need: those named with its capability, or else all that can."""
     if not need.is_judged:
         return []
@@ -53,19 +51,18 @@ def _list_serving(
     return [
         word
         for word in words
-        if split_judge(word)[0] is None
-        and not sources.isdisjoint(resolver.component("judge", word, request.options).info.capabilities)
+        if split_judge(word)[0] is None and not sources.isdisjoint(_list_offered(word, finder))
     ]
 
 
+def _list_offered(name: str, finder: ComponentFinder) -> Mapping[str, Any]:
+    """Return the capabilities that a judge offers itself, without adapters."""
+    judge: Component[JudgeInfo] = finder.resolver.component("judge", name, finder.request.options)
+    return judge.info.capabilities
+
+
 def choose_judge(
-    need: Need,
-    metric: Component[MetricInfo],
-    defaults: Defaults,
-    domain: Domain,
-    request: Request,
-    resolver: Resolver[Component[Any]],
-    settle: Callable[[Component[Any]], Component[Any]],
+    need: Need, settled: SettledMetric, named: tuple[str, ...], finder: ComponentFinder
 ) -> tuple[Need, Choice]:
     """Return the judge that serves a need, and the need itself or the alternative that it serves.
 
@@ -75,55 +72,44 @@ def choose_judge(
 
     Args:
         need: The metric's need.
-        metric: The metric. If its own judge is not installed, its `Defaults.absent` gives the advice.
-        defaults: The settings of metric and domain together.
-        domain: The domain of the images.
-        request: The judges and options that the user named.
-        resolver: Finds components by name.
-        settle: Settles a component's options for this machine.
+        settled: The metric. If its own judge is not installed, its `Defaults.absent` gives the advice.
+        named: The judges that the user names for the need.
+        finder: Finds judges, and settles them for this machine.
 
     Raises:
         NoJudge: If no judge can serve, or several could.
         MissingDependency: If the judge needs a module that is not installed.
     """
-    ways = _list_named(need, request, resolver) or [
-        each for each in need.ways if each is need or each.capability in defaults.judges
+    ways = _list_named(need, named, finder) or [
+        each for each in need.ways if each is need or each.capability in settled.defaults.judges
     ]
     errors: list[NoJudge] = []
     for way in ways:
         try:
-            choice = _choose(way, metric, defaults, domain, request, resolver)
-            _refuse_nameless_classes(way, metric, choice)
+            choice = _choose(way, settled, named, finder)
+            _refuse_nameless_classes(way, settled.component, choice)
         except NoJudge as error:
             errors.append(error)
             continue
-        choice = _settle(choice, way, metric, settle)
+        choice = _settle(choice, way, settled.component, finder)
         return way, choice if way is need else replace(choice, why=f"{choice.why}; {_explain(way, need)}")
-    if len(ways) < len(need.ways) and not request.judges:
+    if len(ways) < len(need.ways) and not named:
         others = " or ".join(f"--judge {each.capability}=NAME" for each in need.alternatives)
         hint = f"or name a judge to ask in place of {need.capability}: {others}"
         raise NoJudge(f"{errors[0]}; {hint}") from errors[0]
     raise errors[0]
 
 
-def _list_named(need: Need, request: Request, resolver: Resolver[Component[Any]]) -> list[Need]:
+def _list_named(need: Need, named: Sequence[str], finder: ComponentFinder) -> list[Need]:
     """Return the ways of a need for which the user names a judge; those with their capability have priority."""
     if not need.alternatives:
         return []
-    words = [split_judge(word) for word in request.judges]
+    words = [split_judge(word) for word in named]
     with_capability = {capability for capability, _ in words}
-    if named := [way for way in need.ways if way.capability in with_capability]:
-        return named
-    offers = [
-        resolver.component("judge", name, request.options).info.capabilities
-        for capability, name in words
-        if capability is None
-    ]
-    return [
-        way
-        for way in need.ways
-        if any(source in offered for offered in offers for source in find_sources(way.capability))
-    ]
+    if asked := [way for way in need.ways if way.capability in with_capability]:
+        return asked
+    offered = {each for capability, name in words if capability is None for each in _list_offered(name, finder)}
+    return [way for way in need.ways if not offered.isdisjoint(find_sources(way.capability))]
 
 
 def _refuse_nameless_classes(need: Need, metric: Component[MetricInfo], choice: Choice) -> None:
@@ -141,39 +127,32 @@ def _explain(way: Need, need: Need) -> str:
     return f"{way.capability} in place of {need.capability}{asked}"
 
 
-def _list_preferred(
-    need: Need, metric: Component[MetricInfo], defaults: Defaults, domain: Domain
-) -> list[tuple[str, str]]:
+def _list_preferred(need: Need, settled: SettledMetric) -> list[tuple[str, str]]:
     """Return the judge that domain or metric name for a capability, with the reason."""
-    if need.capability not in defaults.judges:
+    if need.capability not in settled.defaults.judges:
         return []
-    name = defaults.judges[need.capability]
+    name = settled.defaults.judges[need.capability]
+    metric, domain = settled.component, settled.domain
     there = domain.metrics.get(metric.info.name, Defaults())
     by_domain = name in {*domain.judges.values(), *there.judges.values()}
     whose = f"the domain {domain.name!r}" if by_domain else f"metric {metric.name!r}"
     return [(name, f"{whose} names it for {need.capability}")]
 
 
-def _choose(
-    need: Need,
-    metric: Component[MetricInfo],
-    defaults: Defaults,
-    domain: Domain,
-    request: Request,
-    resolver: Resolver[Component[Any]],
-) -> Choice:
+def _choose(need: Need, settled: SettledMetric, named: tuple[str, ...], finder: ComponentFinder) -> Choice:
     """Return the resolver's choice; if the metric's own judge is not installed, the error has its advice."""
+    metric, options = settled.component, finder.request.options
     name, advice = _find_advice(need, metric)
-    preferred = _list_preferred(need, metric, defaults, domain)
+    preferred = _list_preferred(need, settled)
     try:
-        return resolver.choose_judge(
-            need.capability, need.requires, request.judges, preferred, domain, request.options
+        return finder.resolver.choose_judge(
+            need.capability, need.requires, named, preferred, settled.domain, options
         )
     except NoJudge as error:
-        if advice is None or name is None or name not in dict(preferred) or request.judges:
+        if advice is None or name is None or name not in dict(preferred) or named:
             raise
         try:
-            resolver.component("judge", name, request.options)
+            finder.resolver.component("judge", name, options)
         except (MissingDependency, UnknownName):
             raise NoJudge(
                 f"metric {metric.spec!r} needs the judge {name!r}, which is not installed: {advice}"
@@ -181,12 +160,10 @@ def _choose(
         raise
 
 
-def _settle(
-    choice: Choice, need: Need, metric: Component[MetricInfo], settle: Callable[[Component[Any]], Component[Any]]
-) -> Choice:
+def _settle(choice: Choice, need: Need, metric: Component[MetricInfo], finder: ComponentFinder) -> Choice:
     name, advice = _find_advice(need, metric)
     try:
-        return replace(choice, judge=settle(choice.judge))
+        return replace(choice, judge=finder.settle(choice.judge))
     except MissingDependency as error:
         if advice is None or choice.judge.spec != name:
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..api.adapter import expand
 from ..api.errors import NoJudge
@@ -11,7 +10,7 @@ from ..api.judge import Query
 from ..api.metric_input import Need
 from ..api.observation import find_capability
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import Defaults, GeneratorInfo, MetricInfo, SelfJudgingInfo
+from ..api.plugin_info import GeneratorInfo, MetricInfo, SelfJudgingInfo
 from .component import Component
 from .component_finder import ComponentFinder
 from .job import Served
@@ -19,23 +18,17 @@ from .judge_choice import Panel, choose_judge
 from .pixels_judge import choose_pixels
 from .preflight import refuse_high_floor
 from .sample import Model
+from .settled_metric import SettledMetric
 
 
 def serve_needs(
-    needs: Sequence[Need],
-    metric: Component[MetricInfo],
-    defaults: Defaults,
-    models: Sequence[Model],
-    panel: Panel,
-    finder: ComponentFinder,
+    settled: SettledMetric, models: Sequence[Model], panel: Panel, finder: ComponentFinder
 ) -> tuple[Served, ...]:
     """Find the judge for each need, but for those that a served alternative makes unnecessary.
 
     Args:
-        needs: The needs of the metric.
-        metric: The metric.
-        defaults: The metric's default judges.
-        models: The models that are measured, of one domain.
+        settled: The metric, settled for the models' domain.
+        models: The models that are measured.
         panel: The judges that the user names for each need.
         finder: Settles and checks the judges.
 
@@ -43,30 +36,24 @@ def serve_needs(
         NoJudge: If a need cannot be served.
     """
     found: list[Served] = []
-    for need, named in zip(needs, panel, strict=True):
+    for need, named in zip(settled.instance.needs, panel, strict=True):
         if not any(need.name in served.need.replaces for served in found):
-            found.append(_serve(need, metric, defaults, models, named, finder))
+            found.append(_serve(need, settled, models, named, finder))
     return tuple(found)
 
 
 def _serve(
-    need: Need,
-    metric: Component[MetricInfo],
-    defaults: Defaults,
-    models: Sequence[Model],
-    named: tuple[str, ...],
-    finder: ComponentFinder,
+    need: Need, settled: SettledMetric, models: Sequence[Model], named: tuple[str, ...], finder: ComponentFinder
 ) -> Served:
     """Find the judge that serves a need or one of its alternatives."""
+    metric = settled.component
     if need.source == "model":
         for model in models:
             _check_own_judgement(model.component, need, metric, finder)
         return Served(need, None, finder.codes.of_derived(need, metric))
     if not find_capability(need.capability).judged:
         return Served(need, choose_pixels(), finder.codes.of_derived(need, metric))
-    domain = models[0].component.info.domain
-    request = replace(finder.request, judges=named)
-    need, choice = choose_judge(need, metric, defaults, domain, request, finder.resolver, finder.settle)
+    need, choice = choose_judge(need, settled, named, finder)
     finder.mark_used(choice.judge)
     finder.check(choice.judge)
     if need.derive is not None and len(expand(choice.chain, Query())) != 1:

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..api.digest import digest_data
 from ..api.errors import BadOption, BrokenPlugin
-from ..api.metric import Metric, PairMetric, StackedMetric, TableMetric
+from ..api.metric import PairMetric, StackedMetric, TableMetric
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import Defaults, Domain, ExistingImagesInfo, GeneratorInfo, MetricInfo, SinkInfo
+from ..api.plugin_info import Defaults, ExistingImagesInfo, GeneratorInfo, MetricInfo, SinkInfo
 from ..api.prompt import Prompt
 from ..api.resolver import Resolver
 from .common_prompts import describe_differences
@@ -27,6 +27,7 @@ from .prompt_lists import KnownClasses, PromptLists
 from .request import Request
 from .run_identity import identify_job, identify_samples, make_folder_name
 from .sample import Model, SampleGrid
+from .settled_metric import SettledMetric, settle_metric
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,6 @@ def make_plan(
     return _Planner(ComponentFinder(request, resolver, dry)).plan(with_sinks)
 
 
-@dataclass(frozen=True)
-class _SettledMetric:
-    """A metric settled for one domain, whose defaults replace the metric's own."""
-
-    component: Component[MetricInfo]
-    instance: Metric
-    defaults: Defaults
-
-
 class _Planner:
     """Joins models, metrics, judges and prompts of one request to jobs."""
 
@@ -121,7 +113,7 @@ class _Planner:
             if metric not in metrics:
                 metrics.append(metric)
         domains = {m.component.info.domain.name: m.component.info.domain for m in models}
-        settled = [{name: _settle_metric(m, domain, finder) for name, domain in domains.items()} for m in metrics]
+        settled = [{name: settle_metric(m, domain, finder) for name, domain in domains.items()} for m in metrics]
         refuse_unneeded_judges(
             request.judges,
             {one.component.spec: one.instance.needs for each in settled for one in each.values()}
@@ -152,7 +144,7 @@ class _Planner:
             finder.is_settled,
         )
 
-    def make_panels(self, settled: Mapping[str, _SettledMetric], models: Sequence[Model]) -> list[list[Job]]:
+    def make_panels(self, settled: Mapping[str, SettledMetric], models: Sequence[Model]) -> list[list[Job]]:
         """Return the jobs of one metric, settled for each domain by name, for each panel of judges."""
         first = settled[models[0].component.info.domain.name]
         if isinstance(first.instance, PairMetric):
@@ -163,15 +155,15 @@ class _Planner:
             model_sets = [(model,) for model in models]
         panels = [
             [self.make_job(settled[of[0].component.info.domain.name], of, panel) for of in model_sets]
-            for panel in list_panels(first.instance.needs, self.request, self.finder.resolver)
+            for panel in list_panels(first.instance.needs, self.finder)
         ]
         return name_panels(panels)
 
-    def make_job(self, settled: _SettledMetric, models: tuple[Model, ...], panel: Panel) -> Job:
+    def make_job(self, settled: SettledMetric, models: tuple[Model, ...], panel: Panel) -> Job:
         """Return a metric on models of one domain, judged by one panel."""
         metric, instance, defaults = settled.component, settled.instance, settled.defaults
         generator = models[0].component
-        needs = serve_needs(instance.needs, metric, defaults, models, panel, self.finder)
+        needs = serve_needs(settled, models, panel, self.finder)
         labels = next((s.labels for s in needs if s.labels is not None), None)
         unknown = None
         if labels is None:
@@ -276,24 +268,6 @@ def _find_sinks(finder: ComponentFinder, checked: bool) -> tuple[Component[SinkI
     for sink in found:
         finder.check(sink)
     return tuple(found)
-
-
-def _settle_metric(asked: str | MetricInfo, domain: Domain, finder: ComponentFinder) -> _SettledMetric:
-    found: Component[MetricInfo] = finder.find("metric", asked)
-    there = domain.metrics.get(found.info.name, Defaults())
-    own = found.info.defaults
-    if there.options:
-        # the domain's options come first, so that the user's replace them
-        found = finder.find("metric", asked, {**there.options, **finder.options_for("metric", found.name)})
-    finder.check(found)
-    defaults = Defaults(
-        prompts=there.prompts or own.prompts,
-        seeds=there.seeds or own.seeds,
-        judges={**own.judges, **domain.judges, **there.judges},
-    )
-    with guard_plugin(found, "to be made"):
-        instance = found.info.create(found.setup())
-    return _SettledMetric(found, instance, defaults)
 
 
 def _is_judged_alike(bound: Job, job: Job) -> bool:

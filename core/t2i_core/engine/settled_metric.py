@@ -1,0 +1,56 @@
+"""A metric settled for the images of one domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..api.metric import Metric
+from ..api.plugin_guard import guard_plugin
+from ..api.plugin_info import Defaults, Domain, MetricInfo
+from .component import Component
+from .component_finder import ComponentFinder
+
+
+@dataclass(frozen=True)
+class SettledMetric:
+    """A metric settled for one domain.
+
+    Attributes:
+        component: The metric with its options.
+        instance: The metric itself.
+        domain: The domain.
+        defaults: The metric's prompts, seeds and judges; the domain's replace its own.
+    """
+
+    component: Component[MetricInfo]
+    instance: Metric
+    domain: Domain
+    defaults: Defaults
+
+
+def settle_metric(asked: str | MetricInfo, domain: Domain, finder: ComponentFinder) -> SettledMetric:
+    """Find a metric, check it, and make it for one domain.
+
+    Args:
+        asked: Its name or descriptor.
+        domain: The domain of the images.
+        finder: Finds components.
+
+    Raises:
+        T2IError: If it cannot be found, or its options are wrong.
+    """
+    found: Component[MetricInfo] = finder.find("metric", asked)
+    there = domain.metrics.get(found.info.name, Defaults())
+    own = found.info.defaults
+    if there.options:
+        # the domain's options come first, so that the user's replace them
+        found = finder.find("metric", asked, {**there.options, **finder.options_for("metric", found.name)})
+    finder.check(found)
+    defaults = Defaults(
+        prompts=there.prompts or own.prompts,
+        seeds=there.seeds or own.seeds,
+        judges={**own.judges, **domain.judges, **there.judges},
+    )
+    with guard_plugin(found, "to be made"):
+        instance = found.info.create(found.setup())
+    return SettledMetric(found, instance, domain, defaults)
