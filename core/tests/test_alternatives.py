@@ -181,6 +181,19 @@ def test_an_alternative_must_ask_about_the_same(other: Any) -> None:
         Need("seen", "embed", alternatives=(replace(ASKED, **other),))
 
 
+def run(*metrics: MetricInfo, by: str, folder: Path, seeds: int = 3) -> Any:
+    """Measure images of two prompts, judged by one of the judges."""
+    return evaluate(
+        metrics,
+        ModelRequest(TEST_MODEL, "a"),
+        prompts=TEST_PROMPTS.name,
+        seeds=seeds,
+        judge=by,
+        out=folder,
+        resolver=StaticResolver(VECTORS, TALKER, TEST_PROMPTS),
+    ).results
+
+
 def test_a_judge_gets_all_questions_about_an_image_in_a_row(tmp_path: Path) -> None:
     class Other(Metric):
         needs = (
@@ -191,16 +204,8 @@ def test_a_judge_gets_all_questions_about_an_image_in_a_row(tmp_path: Path) -> N
             yield Row("other", float(unit.one().one("seen").choice == "yes"))
 
     other = MetricInfo(name="other", summary="", create=Other, measures=(Measure("other", "", low=0, high=1),))
-    run = evaluate(
-        [METRIC, other],
-        ModelRequest(TEST_MODEL, "a"),
-        prompts=TEST_PROMPTS.name,
-        seeds=3,
-        judge="talker",
-        out=tmp_path / "run",
-        resolver=StaticResolver(TALKER, TEST_PROMPTS),
-    )
-    assert [result.n_ok for result in run.results] == [6, 6]
+    results = run(METRIC, other, by="talker", folder=tmp_path / "run")
+    assert [result.n_ok for result in results] == [6, 6]
     images = [digest for digest, _ in SEEN]
     assert len(set(images)) == 6
     assert images == [digest for digest in dict.fromkeys(images) for _ in range(3)]
@@ -208,39 +213,19 @@ def test_a_judge_gets_all_questions_about_an_image_in_a_row(tmp_path: Path) -> N
 
 
 def test_questions_that_two_metrics_share_are_asked_once(tmp_path: Path) -> None:
-    again = replace(METRIC, name="again")
-    run = evaluate(
-        [METRIC, again],
-        ModelRequest(TEST_MODEL, "a"),
-        prompts=TEST_PROMPTS.name,
-        seeds=3,
-        judge="talker",
-        out=tmp_path / "run",
-        resolver=StaticResolver(TALKER, TEST_PROMPTS),
-    )
-    assert [result.n_ok for result in run.results] == [6, 6]
+    results = run(METRIC, replace(METRIC, name="again"), by="talker", folder=tmp_path / "run")
+    assert [result.n_ok for result in results] == [6, 6]
     assert len(SEEN) == len(set(SEEN)) == 12
 
 
 def test_a_damaged_image_is_made_again_for_all_questions_about_it(tmp_path: Path) -> None:
-    def run(name: str) -> Any:
-        SEEN.clear()
-        return evaluate(
-            METRIC,
-            ModelRequest(TEST_MODEL, "a"),
-            prompts=TEST_PROMPTS.name,
-            seeds=1,
-            judge=name,
-            out=tmp_path / name,
-            resolver=StaticResolver(VECTORS, TALKER, TEST_PROMPTS),
-        )
-
-    run("vectors")
+    run(METRIC, by="vectors", folder=tmp_path / "vectors", seeds=1)
+    SEEN.clear()
     for file in (tmp_path / "cache" / "images").rglob("*.png"):
         before = file.stat()
         file.chmod(0o644)
         file.write_bytes(bytes(before.st_size))
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    (result,) = run("talker").results
+    (result,) = run(METRIC, by="talker", folder=tmp_path / "talker", seeds=1)
     assert (result.n_ok, result.n_failed) == (2, 0)
     assert len(SEEN) == 4

@@ -34,10 +34,7 @@ from t2i_core.testing import TEST_JUDGE, TEST_MODEL, StaticResolver
 CLASSES = {name: ObjectClass(name, f"{name}.n.01") for name in ("ant", "bee", "cat", "dog", "eel")}
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 class Brightness(Metric):

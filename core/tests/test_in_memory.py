@@ -33,11 +33,7 @@ from t2i_core.engine.request import Request
 from t2i_core.io.prompt_file import make_id
 from t2i_core.testing import TEST_PROMPTS, StaticResolver
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 class Light(Metric):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,10 +74,7 @@ FEATURES = describe_judge("features", 2.0, "features")
 RESOLVER = StaticResolver(WHOLE, HALF, EVERYTHING, FEATURES, TEST_PROMPTS)
 
 
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def run_with(cls: type[Metric], *judges: str, labels: str = "ab") -> Run:

@@ -59,10 +59,7 @@ class Heard(Silent):
         self.notes.append(message)
 
 
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def generate(*sinks: Any, installed: tuple[Any, ...] = (), **more: Any) -> Run:

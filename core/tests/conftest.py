@@ -1,0 +1,14 @@
+"""Fixtures of core's tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a test a cache of its own, and a folder of its own to work in."""
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
