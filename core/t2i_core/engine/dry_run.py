@@ -166,8 +166,8 @@ def _describe_metric(job: Job) -> Mapping[str, Any]:
             {
                 "need": s.need.name,
                 "capability": s.need.capability,
-                "name": s.choice.judge.spec if s.choice else "the model itself",
-                "why": s.choice.why if s.choice else f"{s.need.capability} is asked of the model itself",
+                "name": s.who,
+                "why": s.why,
             }
             for s in job.needs
         ],

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, combinations
 from typing import Any
 
-from ..api.adapter import expand
+from ..api.adapter import Adapter, expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.errors import NotHere
 from ..api.judge import Capability, Query
@@ -53,6 +53,21 @@ class Served:
         return digest_data([self.choice.judge.fingerprint, [[c.name, c.synset] for c in self.labels or ()]])
 
     @property
+    def who(self) -> str:
+        """Name of the judge, for users."""
+        return self.choice.judge.spec if self.choice else "the model itself"
+
+    @property
+    def why(self) -> str:
+        """Why this judge was chosen, for users."""
+        return self.choice.why if self.choice else "the model itself is asked"
+
+    @property
+    def chain(self) -> tuple[Adapter, ...]:
+        """The adapters between the need and what the judge offers."""
+        return self.choice.chain if self.choice else ()
+
+    @property
     def asked(self) -> Capability:
         """The capability that the judge itself must offer."""
         return self.choice.asked_for(self.need.capability) if self.choice else self.need.capability
@@ -61,7 +76,7 @@ class Served:
     def asks_image_alone(self) -> bool:
         """True if the judge gets one query about each generated image, and no other queries."""
         alone = self.need.images == "generated" and self.need.queries is ask_about_image
-        return alone and not (self.choice and self.choice.chain)
+        return alone and not self.chain
 
     def address(self, grids: Sequence[SampleGrid]) -> tuple[int, tuple[str, ...]]:
         """Return the key of these grids' queries in the ledger."""
@@ -69,8 +84,7 @@ class Served:
 
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
         """Return the queries to the judge about one sample or pair, adapters applied."""
-        chain = self.choice.chain if self.choice else ()
-        return [inner for query in self.need.queries(samples) for inner in expand(chain, query)]
+        return [inner for query in self.need.queries(samples) for inner in expand(self.chain, query)]
 
     def judge_fingerprint(self, model: Model) -> str:
         """Return the digest of everything but the query that the observations depend on."""

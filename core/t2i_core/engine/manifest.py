@@ -100,8 +100,7 @@ def _list_judges(plan: Plan) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for job in plan.jobs:
         for s in job.needs:
-            name, why = (s.choice.judge.spec, s.choice.why) if s.choice else ("the model itself", "")
-            entry: dict[str, Any] = {"metric": job.metric.spec, "need": s.need.name, "judge": name, "why": why}
+            entry: dict[str, Any] = {"metric": job.metric.spec, "need": s.need.name, "judge": s.who, "why": s.why}
             if s.choice and find_capability(s.need.capability).has_floor:
                 entry["floor"] = read_floor(s.choice.judge)
             if entry not in found:

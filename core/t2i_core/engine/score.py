@@ -157,9 +157,12 @@ def _make_result(
     counts = outcomes.counts[model.label]
     headline = scores.headline
     judges = [
-        JudgeOfNeed(need=s.need.name, name=s.choice.judge.spec, why=s.choice.why, capability=name_way(job, s))
-        if s.choice
-        else JudgeOfNeed(need=s.need.name, name=model.component.spec, why="the model itself is asked")
+        JudgeOfNeed(
+            need=s.need.name,
+            name=s.who if s.choice else model.component.spec,
+            why=s.why,
+            capability=name_way(job, s),
+        )
         for s in job.needs
     ]
     n_truncated = checks.count_truncated(job, model)
