@@ -241,8 +241,10 @@ def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
     ann.settle()
     ann.page.get_by_label("No, most do not").check()
     ann.click("Save and continue", 2)
-    said = [vote.answers for vote in read_database(study.store.path)[0]]
-    assert said == [{"human": "yes", "gender": "female", "race": "cannot-tell"}, {"human": "no"}]
+    said: dict[str, dict[str, str]] = {}
+    for vote in read_database(study.store.path)[0]:
+        said.setdefault(vote.task, {})[vote.question] = vote.answer
+    assert list(said.values()) == [{"human": "yes", "gender": "female", "race": "cannot-tell"}, {"human": "no"}]
     # nothing is sent before all is answered
     ann.settle()
     ann.page.keyboard.press("1")
