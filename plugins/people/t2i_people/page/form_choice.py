@@ -14,13 +14,13 @@ from .study_file import read_form, read_study
 
 
 def choose_form(
-    form: str | None,
-    study: Path | None,
-    people: str | None,
-    question: str | None,
-    grid: int | None,
-    known: Path | None,
-    instructions: Path | None,
+    form: str | None = None,
+    study: Path | None = None,
+    people: str | None = None,
+    question: str | None = None,
+    grid: int | None = None,
+    known: Path | None = None,
+    instructions: Path | None = None,
 ) -> StudyForm:
     """Return the form.
 
