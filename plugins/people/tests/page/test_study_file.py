@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.io.answer_database import read_database
@@ -56,6 +58,13 @@ def test_a_study_file(tmp_path):
     assert (reason.only_if, reason.choices[1].label) == (("preference", "left"), "The shape")
     assert form.instructions == tmp_path / "guide.md"
     assert form.controls is None
+
+
+def test_the_example_in_the_readme(tmp_path):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    form = read_study(write(tmp_path, readme.split("```yaml\n")[1].split("```")[0]))
+    assert [question.name for question in form.questions] == ["preference", "reason", "rating"]
+    assert [choice.value for choice in form.questions[1].choices] == ["content", "style", "none", "cannot-tell"]
 
 
 QUESTION = "questions: [{name: q, text: Ask, choices: [a, b]"
