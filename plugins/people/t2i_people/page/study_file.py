@@ -222,6 +222,7 @@ def read_form(name: str) -> StudyForm:
         UnknownName: If there is none of this name.
     """
     if name not in list_forms():
-        raise UnknownName.among("form", name, list_forms(), f"there are {', '.join(list_forms())}")
+        known = ["pair", *list_forms()]  # made without a file
+        raise UnknownName.among("form", name, known, f"there are {', '.join(known)}")
     with as_file(_PROVIDED / f"{name}.yaml") as path:
         return read_study(path)
