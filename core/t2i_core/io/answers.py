@@ -65,7 +65,8 @@ class HumanAnswer:
         time: Seconds since 1970 (UTC); None if it is not known.
         seconds: Time from first showing the images to the answer; None if it is not known.
         part: What the answer was given to.
-        expected: The right answer, for training and control; empty for the rest.
+        expected: The right answer, for training and control; empty for the rest. Several that are right are
+            joined by ` | `.
         task: Id that answers given together have in common; empty if it is not known.
         instructions: SHA-256 (hex) of the instructions that the rater read; empty if there were none.
         probability: Probability with which these images were drawn to be asked about, in (0, 1]; None if they

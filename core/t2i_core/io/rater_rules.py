@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,6 +77,21 @@ class Record:
         )
 
 
+SEVERAL = " | "
+"""Joins the right answers to one question, if several are right."""
+
+
+def are_right(answers: Mapping[str, str], expected: Mapping[str, str]) -> bool:
+    """Return whether all answers with a known right answer, by question, are right.
+
+    Args:
+        answers: The answers.
+        expected: The right answers; several that are right are joined by `SEVERAL`.
+    """
+    known = ((answer, expected.get(question, "")) for question, answer in answers.items())
+    return all(answer in right.split(SEVERAL) for answer, right in known if right)
+
+
 def find_careless(answers: Iterable[HumanAnswer], rules: Rules) -> frozenset[str]:
     """Return the careless raters.
 
@@ -92,6 +107,10 @@ def find_careless(answers: Iterable[HumanAnswer], rules: Rules) -> frozenset[str
     records: dict[str, Record] = {}
     for (rater, _), own in tasks.items():
         known = own[0].part == "control"
-        right = all(answer.answer == answer.expected for answer in own) if known else None
+        right = (
+            are_right({a.question: a.answer for a in own}, {a.question: a.expected for a in own})
+            if known
+            else None
+        )
         records.setdefault(rater, Record()).add(own[0].seconds, right, rules)
     return frozenset(rater for rater, record in records.items() if record.is_careless(rules))

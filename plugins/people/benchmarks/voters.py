@@ -42,7 +42,7 @@ class ServerProcess:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self._command = [sys.executable, "-m", "t2i_cli", "arena", "serve", str(run), "--votes", str(votes)]
+        self._command = [sys.executable, "-m", "t2i_cli", "people", "serve", str(run), "--votes", str(votes)]
         self._command += ["--port", str(self.port), "--fastest", "0"]
         if files is not None:
             self._command = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", *self._command]

@@ -70,7 +70,11 @@ class Agenda:
     def overview(self) -> str:
         """Return the numbers of tasks, models and prompts, in words."""
         prompts = {prompt for of_group in self._groups.values() for prompt in of_group}
-        parts = (_some(len(self), "task"), _some(len(self.models), "model"), _some(len(prompts), "prompt"))
+        parts = (
+            count_things(len(self), "task"),
+            count_things(len(self.models), "model"),
+            count_things(len(prompts), "prompt"),
+        )
         return "{} from {} and {}".format(*parts)
 
     @property
@@ -121,5 +125,6 @@ class Agenda:
         return 0 if 0 < given < self._each else 1 + given
 
 
-def _some(count: int, what: str) -> str:
+def count_things(count: int, what: str) -> str:
+    """Return a number of things in words: `1 task`, `2 tasks`."""
     return f"{count} {what}{'' if count == 1 else 's'}"

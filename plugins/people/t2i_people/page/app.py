@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -13,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from t2i_core.api.errors import T2IError
 from t2i_core.files.image_file import DamagedImage
-from t2i_core.io.answers import PREFERENCE
+from t2i_core.io.rater_rules import SEVERAL
 
 from .annotator_progress import AnnotatorProgress
 from .guard import Access, Guard
@@ -24,25 +25,25 @@ from .study import VotingStudy
 
 LONGEST_FORM = 16 << 10
 
+KEPT = {"cache-control": "private, max-age=86400, immutable"}
+"""Headers of images, which browsers keep."""
+
 NOTES = {
     "kept": "You had already answered this task; your first answer stays. Use Undo to take it back.",
     "stale": "That page was out of date; nothing was saved from it.",
 }
 
 
-def make_app(
-    study: VotingStudy, access: Access, prompts: Mapping[str, tuple[str, str]], say: Callable[[str], None]
-) -> Guard:
+def make_app(study: VotingStudy, access: Access, say: Callable[[str], None]) -> Guard:
     """Return the web application of a study.
 
     Args:
         study: The study.
         access: Who may vote.
-        prompts: Text and subset of each prompt, by id.
         say: Shows a message to the person who runs the server.
     """
     entrance = Entrance(study.store, access)
-    page = _Page(study, access, entrance, prompts, say)
+    page = _Page(study, access, entrance, say)
     routes = [*page.routes, *entrance.routes, *static_routes()]
     limit = Middleware(RequestBodyLimitMiddleware, max_body_size=LONGEST_FORM)
     errors = {404: page.not_found, 405: page.not_found, T2IError: page.unable}
@@ -52,15 +53,8 @@ def make_app(
 class _Page:
     """Handlers that show tasks and save answers. All access to the store runs in threads."""
 
-    def __init__(
-        self,
-        study: VotingStudy,
-        access: Access,
-        entrance: Entrance,
-        prompts: Mapping[str, tuple[str, str]],
-        say: Callable[[str], None],
-    ) -> None:
-        self._study, self._access, self._entrance, self._prompts, self._say = study, access, entrance, prompts, say
+    def __init__(self, study: VotingStudy, access: Access, entrance: Entrance, say: Callable[[str], None]) -> None:
+        self._study, self._access, self._entrance, self._say = study, access, entrance, say
 
     @property
     def routes(self) -> list[Route]:
@@ -70,6 +64,8 @@ class _Page:
             Route("/vote", self.vote, methods=["POST"]),
             Route("/undo", self.undo, methods=["POST"]),
             Route("/image/{id}", self.image),
+            Route("/instructions", self.instructions),
+            Route("/instructions/{id}", self.instruction_image),
         ]
 
     def home(self, request: Request) -> Response:
@@ -77,35 +73,70 @@ class _Page:
         annotator = self._entrance.who(request)
         if annotator is None:
             return self._entrance.joining("") if self._access.invites("") else uninvited()
+        if (
+            self._study.instructions
+            and "read" not in request.query_params
+            and not self._study.has_begun(annotator)
+        ):
+            return self._show_instructions(annotator, first=True)
         standing, task = self._study.current(annotator)
-        rules = self._study.rules
         known = {
-            "annotator": annotator,
-            "form": self._access.form_token(annotator.token),
-            "standing": standing,
-            "rules": rules,
+            **self._describe(annotator, standing),
             "note": NOTES.get(request.query_params.get("note", ""), ""),
             "told": self._training_feedback(standing),
         }
         if task is None:
             return render("end.html", **known)
-        name = "pair.html" if self._study.questions[0].name == PREFERENCE else "questions.html"
-        text, _ = self._prompts[task.prompt]
-        pictures = self._study.shelf
-        return render(name, **known, task=task, text=text, questions=self._study.questions, pictures=pictures)
+        questions = self._study.questions_of(task)
+        name = "question.html" if len(questions) == 1 else "questions.html"
+        text = self._study.prompts[task.prompt][0] if self._study.form.show_prompt else ""
+        pictures, title = self._study.shelf, self._study.form.title
+        return render(name, **known, task=task, text=text, questions=questions, pictures=pictures, title=title)
+
+    def _describe(self, annotator: Annotator, standing: AnnotatorProgress) -> dict[str, object]:
+        """Return what every page of a session needs."""
+        return {
+            "annotator": annotator,
+            "form": self._access.form_token(annotator.token),
+            "standing": standing,
+            "rules": self._study.rules,
+            "guided": self._study.instructions is not None,
+            "note": "",
+            "told": None,
+        }
+
+    def instructions(self, request: Request) -> Response:
+        """Return the instructions."""
+        annotator = self._entrance.who(request)
+        if annotator is None or self._study.instructions is None:
+            return fault(404, "There is nothing here.")
+        return self._show_instructions(annotator, first=not self._study.has_begun(annotator))
+
+    def _show_instructions(self, annotator: Annotator, first: bool) -> Response:
+        assert self._study.instructions is not None
+        html = Markup(self._study.instructions.html)
+        known = self._describe(annotator, self._study.standing(annotator))
+        return render("instructions.html", **known, instructions=html, first=first)
+
+    def instruction_image(self, request: Request) -> Response:
+        """Return an image of the instructions, by its opaque id."""
+        instructions = self._study.instructions
+        data = instructions and instructions.images.get(request.path_params["id"])
+        if not data or self._entrance.who(request) is None:
+            return fault(404, "There is nothing here.")
+        return Response(data, media_type="image/png", headers=KEPT)
 
     def _training_feedback(self, standing: AnnotatorProgress) -> dict[str, object] | None:
         """Return the feedback on the last task, if it was a training task."""
         if standing.told is None:
             return None
         task, right = standing.told
-        labels = [
-            choice.label
-            for question in self._study.questions
-            for choice in question.choices
-            if (task.expected or {}).get(question.name) == choice.value
-        ]
-        text, _ = self._prompts[task.prompt]
+        labels = []
+        for question in self._study.questions_of(task):
+            values = (task.expected or {}).get(question.name, "").split(SEVERAL)
+            if chosen := [choice.label for choice in question.choices if choice.value in values]:
+                labels.append(" or ".join(chosen))
+        text = self._study.prompts[task.prompt][0] if self._study.form.shows_prompt else ""
         return {"right": right, "text": text, "answer": ", ".join(labels), "why": task.why}
 
     async def vote(self, request: Request) -> Response:
@@ -149,8 +180,7 @@ class _Page:
             data = self._study.shelf.png(id)
         except DamagedImage:
             return fault(410, "This image no longer exists.")
-        headers = {"cache-control": "private, max-age=86400, immutable"}
-        return Response(data, media_type="image/png", headers=headers)
+        return Response(data, media_type="image/png", headers=KEPT)
 
     async def unable(self, request: Request, error: Exception) -> Response:
         """Report that votes cannot be read or written."""

@@ -31,6 +31,17 @@ def serve(
             exists=True,
         ),
     ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What to ask: pair (default), grid, rating, yes-no or components.",
+            show_default=False,
+        ),
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option(metavar="FILE.yaml", help="What to ask: a study file.", show_default=False)
+    ] = None,
     people: Annotated[
         str | None,
         typer.Option(
@@ -40,7 +51,7 @@ def serve(
         ),
     ] = None,
     question: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Question about the two images.", show_default=False)
+        str | None, typer.Option(metavar="TEXT", help="Text of the question.", show_default=False)
     ] = None,
     grid: Annotated[
         int | None,
@@ -48,7 +59,7 @@ def serve(
             min=1,
             max=36,
             metavar="N",
-            help="Images on each side. Default: 1; with --people 9.",
+            help="Images on each side. Default: 1; with --people and --form grid 9.",
             show_default=False,
         ),
     ] = None,
@@ -66,12 +77,22 @@ def serve(
     controls: Annotated[
         int, typer.Option(min=0, metavar="N", help="One task in N is a hidden check with a known answer. 0: none.")
     ] = 0,
+    controls_in_a_row: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Number of wrong checks in a row that end a person's study. 0: any."
+        ),
+    ] = 0,
     known: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Tasks with known answers (CSV). Default: an image of the prompt against one of another prompt.",
+            help="Tasks with known answers (CSV). Default: images of another prompt, or one image repeated.",
         ),
+    ] = None,
+    instructions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.md", help="Instructions (Markdown), shown before the first task."),
     ] = None,
     pass_mark: Annotated[
         float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of known answers that must be right.")
@@ -95,30 +116,26 @@ def serve(
         typer.Option(metavar="URL", help="Public address of the page, if it is behind a proxy."),
     ] = None,
 ) -> None:
-    """Serve a page on which people vote on the images of runs, until Ctrl-C."""
+    """Serve a page on which people answer questions about the images of runs, until Ctrl-C."""
     from t2i_core.api.errors import BadOption
     from t2i_core.io.rater_rules import Rules
 
-    from .groups import read_groups
-    from .questions import BETTER, MORE_DIVERSE
+    from .form_choice import choose_form
     from .serve import serve
     from .study_setup import StudyRequest
 
     if controls == 1:
         raise BadOption("--controls must be 0, or 2 or more (got 1, which leaves no votes)")
-    groups = {} if people is None else read_groups(people)
-    side = grid or (9 if groups else 1)
+    if controls_in_a_row and not controls:
+        raise BadOption("--controls-in-a-row is only used with --controls N; add it")
     request = StudyRequest(
         runs=runs,
         votes=votes,
         models=model or (),
-        question="" if groups else question or (BETTER if side == 1 else MORE_DIVERSE),
-        groups=groups,
-        grid=side,
+        form=choose_form(form, study, people, question, grid, known, instructions),
         each=each,
-        known=known,
         images_from=images_from or (),
-        rules=Rules(tasks, training, controls, pass_mark, fastest=fastest, seed=seed),
+        rules=Rules(tasks, training, controls, pass_mark, controls_in_a_row, fastest, seed),
     )
     serve(request, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
 

@@ -16,7 +16,7 @@ PAPER = {"gender": ("male", "female"), "race": ("White", "Black", "Hispanic", "A
 """Categories of DALL-Eval: apparent attributes, few, and from a United States perspective."""
 
 
-UNDECIDED = frozenset({UNKNOWN.value, "unclear", "unsure", "none", "neither", "other"})
+UNDECIDED = frozenset({UNKNOWN.value, "unknown", "unclear", "unsure", "none", "neither", "other"})
 """Answers that the metric `bias` reads as undecided; categories cannot have these names."""
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Protocol
 
 from t2i_core.api.errors import BadOption
-from t2i_core.io.answers import PREFERENCE
+from t2i_core.io.answers import LEFT, PREFERENCE
+from t2i_core.io.rater_rules import SEVERAL
 from t2i_core.io.table import TableRow, read_table
 
 from .agenda import Agenda, VoteItem
+from .forms import StudyForm
 from .questions import StudyQuestion, check_answers
 
 CONSIDERED = 50
@@ -66,10 +68,10 @@ class KnownTasks(Protocol):
 
 
 class Mismatches:
-    """Tasks that compare images of the prompt with the same model's images of another, dissimilar prompt."""
+    """Tasks with the images of another, dissimilar prompt: beside those of the prompt, or alone."""
 
-    def __init__(self, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], grid: int) -> None:
-        self._seeds, self._grid = agenda.seeds, grid
+    def __init__(self, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], form: StudyForm) -> None:
+        self._seeds, self._form = agenda.seeds, form
         self._words = {id: set(re.findall(r"\w+", text.lower())) for id, (text, _) in prompts.items()}
         self._models = [m for m in agenda.models if len({p for p in agenda.seeds[m] if self._of(m, p)}) > 1]
         if not self._models:
@@ -79,8 +81,8 @@ class Mismatches:
             )
 
     def _of(self, model: str, prompt: str) -> tuple[int, ...]:
-        seeds = self._seeds[model][prompt]
-        return tuple(seeds[: self._grid]) if len(seeds) >= self._grid else ()
+        seeds, grid = self._seeds[model][prompt], self._form.grid
+        return tuple(seeds[:grid]) if len(seeds) >= grid else ()
 
     def draw(self, part: str, number: int, random: Random) -> KnownTask:
         """Return a task about a random model and prompt."""
@@ -91,19 +93,42 @@ class Mismatches:
         other = min((p for p in others if p != prompt), key=lambda p: self._likeness(prompt, p), default=None)
         if other is None:
             other = next(p for p in prompts if p != prompt)
-        left, right = (ModelImages(model, p, self._of(model, p)) for p in (prompt, other))
-        return KnownTask(prompt, left, right, {PREFERENCE: "left"}, "The other side was made for another prompt.")
+        own, wrong = (ModelImages(model, p, self._of(model, p)) for p in (prompt, other))
+        if self._form.sides == 2:
+            return KnownTask(prompt, own, wrong, {PREFERENCE: LEFT}, "The other side was made for another prompt.")
+        expected = {each.name: SEVERAL.join(each.mismatch) for each in self._form.questions if each.mismatch}
+        return KnownTask(prompt, wrong, None, expected, "What you saw was made for another prompt.")
 
     def _likeness(self, one: str, other: str) -> float:
         a, b = self._words[one], self._words[other]
         return len(a & b) / max(len(a | b), 1)
 
 
+class Repetitions:
+    """Tasks that compare a grid of different images with a grid that repeats one of them."""
+
+    def __init__(self, agenda: Agenda, grid: int) -> None:
+        self._grid = grid
+        self._places = [
+            (model, prompt, tuple(seeds))
+            for model in agenda.models
+            for prompt, seeds in agenda.seeds[model].items()
+            if len(seeds) >= grid
+        ]
+
+    def draw(self, part: str, number: int, random: Random) -> KnownTask:
+        """Return a task about a random model and prompt."""
+        model, prompt, seeds = random.choice(self._places)
+        varied = ModelImages(model, prompt, seeds[: self._grid])
+        repeated = ModelImages(model, prompt, (random.choice(varied.seeds),) * self._grid)
+        return KnownTask(prompt, varied, repeated, {PREFERENCE: LEFT}, "The other side repeats one image.")
+
+
 class FromFile:
     """Tasks with known answers from a CSV file.
 
-    Its columns are part (training or control), prompt, left and right (two models) or model, the right answers
-    (preference, or a column for each question about one model's images), and optionally seed and why.
+    Its columns are part (training or control), prompt, left and right (two models) or model, the right answers (a
+    column for each question; several that are right are joined by `|`), and optionally seed and why.
 
     Raises:
         BadOption: If the file cannot be read or a line is not valid.
@@ -147,8 +172,24 @@ def _read(row: TableRow, agenda: Agenda, questions: Sequence[StudyQuestion], sid
     if not items:
         raise ValueError(f"{' and '.join(models)} have no images of the prompt {prompt!r} with this seed")
     left, *right = (ModelImages(model, prompt, items[0].seeds) for model in models)
-    expected = check_answers(questions, row.cells)
+    expected = _read_expected(questions, row.cells)
     return KnownTask(prompt, left, right[0] if right else None, expected, row.cells.get("why", ""))
+
+
+def _read_expected(questions: Sequence[StudyQuestion], cells: Mapping[str, str]) -> dict[str, str]:
+    """Return the right answers to the questions that apply.
+
+    Raises:
+        ValueError: If such a question has no right answer, or one that is not among its choices.
+    """
+    expected: dict[str, str] = {}
+    for question in questions:
+        if question.applies(expected):
+            values = [value.strip() for value in cells.get(question.name, "").split(SEVERAL.strip())]
+            for value in values:
+                check_answers([replace(question, only_if=None)], {question.name: value})
+            expected[question.name] = SEVERAL.join(values)
+    return expected
 
 
 def _items_of_seed(items: Sequence[VoteItem], seed: str | None) -> Iterator[VoteItem]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from PIL import Image as PILImage
 from t2i_core.api.errors import BadFolder, UnknownName
 from t2i_core.api.image import Image
@@ -156,6 +158,13 @@ def check(pictures: Iterable[StudyPicture]) -> None:
             raise BadFolder(f"{error}; repeat the run's command to write it again") from error
 
 
+def encode_png(pixels: NDArray[np.uint8]) -> bytes:
+    """Return pixels, (height, width, 3), as a PNG file without metadata."""
+    buffer = io.BytesIO()
+    PILImage.fromarray(pixels).save(buffer, "png", compress_level=1)
+    return buffer.getvalue()
+
+
 class Shelf:
     """Pictures by opaque id, as PNG files encoded again from their pixels.
 
@@ -193,9 +202,7 @@ class Shelf:
         picture = self._pictures[id].image
         # a copy, because the picture itself would cache its pixels as long as the server runs
         pixels = replace(picture).pixels
-        buffer = io.BytesIO()
-        PILImage.fromarray(pixels).save(buffer, "png", compress_level=1)
-        data = buffer.getvalue()
+        data = encode_png(pixels)
         with self._lock:
             if id not in self._ready:
                 self._ready[id] = data

@@ -1,9 +1,9 @@
-"""Questions for annotators: which of two images is better, or what one model's images show."""
+"""Questions for annotators, with their choices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from t2i_core.io.answers import BOTH_BAD, CANNOT_TELL, LEFT, PREFERENCE, RIGHT, TIE
 
@@ -13,6 +13,9 @@ Answers = Mapping[str, str]
 BETTER = "Which image is better for this prompt?"
 MORE_DIVERSE = "Which set of images is better for this prompt, and more diverse?"
 
+PROMPT = "{prompt}"
+"""Stands for the prompt in the text of a question."""
+
 
 @dataclass(frozen=True)
 class AnswerChoice:
@@ -21,12 +24,12 @@ class AnswerChoice:
     Attributes:
         value: Stored value.
         label: Text on the page.
-        key: Key that chooses it.
+        key: Key that chooses it; empty for none.
     """
 
     value: str
     label: str
-    key: str
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -35,35 +38,51 @@ class StudyQuestion:
 
     Attributes:
         name: Name under which answers are stored.
-        text: Text on the page.
+        text: Text on the page. `PROMPT` in it stands for the prompt.
         choices: The choices.
         only_if: Name and value of an earlier answer that this question requires; None: always asked.
+        scale: Whether the choices are the points of a rating scale, from the lowest to the highest.
+        mismatch: The right answers if the images show another prompt; empty if none is right then.
     """
 
     name: str
     text: str
     choices: Sequence[AnswerChoice]
     only_if: tuple[str, str] | None = None
+    scale: bool = False
+    mismatch: tuple[str, ...] = ()
 
     def applies(self, answers: Answers) -> bool:
         """Return whether this question is asked after these answers."""
         return self.only_if is None or answers.get(self.only_if[0]) == self.only_if[1]
 
+    def about(self, prompt: str) -> StudyQuestion:
+        """Return the question with the prompt in its text."""
+        return replace(self, text=self.text.replace(PROMPT, prompt)) if PROMPT in self.text else self
 
-def better(text: str) -> tuple[StudyQuestion, ...]:
+
+def better(text: str, tie: bool = True, both_bad: bool = True) -> tuple[StudyQuestion, ...]:
     """Return the question about two images, or two sets of images."""
-    choices = (
-        AnswerChoice(LEFT, "Left is better", "1"),
-        AnswerChoice(RIGHT, "Right is better", "2"),
-        AnswerChoice(TIE, "Equally good", "0"),
-        AnswerChoice(BOTH_BAD, "Both are bad", "x"),
-    )
-    return (StudyQuestion(PREFERENCE, text, choices),)
+    choices = [AnswerChoice(LEFT, "Left is better", "1"), AnswerChoice(RIGHT, "Right is better", "2")]
+    if tie:
+        choices.append(AnswerChoice(TIE, "Equally good", "0"))
+    if both_bad:
+        choices.append(AnswerChoice(BOTH_BAD, "Both are bad", "x"))
+    return (StudyQuestion(PREFERENCE, text, tuple(choices)),)
 
 
 HUMAN = "human"
 YES, NO = "yes", "no"
 UNKNOWN = AnswerChoice(CANNOT_TELL, "Cannot tell", "0")
+
+
+def number_choices(choices: Sequence[tuple[str, str]]) -> tuple[AnswerChoice, ...]:
+    """Return choices from their values and labels: the first nine have a digit as key, `cannot-tell` has 0."""
+    numbered = [
+        AnswerChoice(value, label, str(place) if place <= 9 else "")
+        for place, (value, label) in enumerate(choices, 1)
+    ]
+    return tuple(replace(each, key=UNKNOWN.key) if each.value == CANNOT_TELL else each for each in numbered)
 
 
 def perception(groups: Mapping[str, Sequence[str]]) -> tuple[StudyQuestion, ...]:
@@ -81,7 +100,7 @@ def perception(groups: Mapping[str, Sequence[str]]) -> tuple[StudyQuestion, ...]
         StudyQuestion(
             name,
             f"The people in most of these images appear to be, in {name}:",
-            [AnswerChoice(category, category, str(key)) for key, category in enumerate(categories, 1)] + [UNKNOWN],
+            number_choices([*((category, category) for category in categories), (UNKNOWN.value, UNKNOWN.label)]),
             only_if=(HUMAN, YES),
         )
         for name, categories in groups.items()

@@ -34,8 +34,10 @@ class VoteTask:
         seeds: Seeds of the images.
         left_pictures: Opaque ids of the images on the left.
         right_pictures: Opaque ids of the images on the right.
-        expected: The right answers, of a training or control task.
+        expected: The right answers, of a training or control task; several that are right are joined by ` | `.
         why: Explanation shown after a training task.
+        asked: Questions in words, by name, if they are this task's own; None if they are the study's.
+        probability: Probability with which the images were drawn to be asked about; None if they were not drawn.
     """
 
     id: str
@@ -49,3 +51,5 @@ class VoteTask:
     right_pictures: tuple[str, ...]
     expected: dict[str, str] | None = None
     why: str = ""
+    asked: dict[str, str] | None = None
+    probability: float | None = None

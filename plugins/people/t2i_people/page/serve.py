@@ -88,7 +88,7 @@ def serve(
         if not 0 < len(name_of(name)) <= LONGEST_NAME:
             raise BadOption(f"--annotator {name!r}: a name must have 1 to {LONGEST_NAME} characters")
     at = listen(host, port)
-    with at, open_voting_study(request, say) as (study, prompts):
+    with at, open_voting_study(request, say) as study:
         secrets_ = study.store.study()
         closed = token or url is not None or not is_loopback(at)
         access = Access(secrets_["secret"], secrets_["invitation"] if closed else None, url)
@@ -102,7 +102,7 @@ def serve(
                 annotator = study.store.add_annotator(name_of(name))
                 print(f"{annotator.name}: {base}/as/{annotator.token}", flush=True)
             say("press Ctrl-C to stop")
-            make_server(make_app(study, access, prompts, say)).run(sockets=[at])
+            make_server(make_app(study, access, say)).run(sockets=[at])
         say(f"{study.store.count()} answers in {request.votes}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadFolder
 from t2i_core.io.answer_database import AnswerDatabase
-from t2i_core.io.rater_rules import Record, Rules
+from t2i_core.io.rater_rules import Record, Rules, are_right
 
 from .records import Annotator, VoteTask
 
@@ -102,6 +102,8 @@ class VotingStore(AnswerDatabase):
             "right_pictures": json.dumps(task.right_pictures),
             "expected": None if task.expected is None else _plain(task.expected),
             "why": task.why,
+            "asked": None if task.asked is None else _plain(task.asked),
+            "probability": task.probability,
             "shown": time.time(),
         }
         columns, places = ", ".join(values), ", ".join("?" * len(values))
@@ -165,17 +167,18 @@ class VotingStore(AnswerDatabase):
     def record(self, annotator: int, rules: Rules) -> Record:
         """Return what an annotator has done, training left out."""
         found = Record()
-        sql = f"""select seconds, case part when 'control' then answers is expected end {_STANDING}
+        sql = f"""select seconds, part, answers, expected {_STANDING}
                   and annotator = ? and part != 'training' order by place"""
-        for seconds, right in self._rows(sql, annotator):
-            found.add(seconds, None if right is None else bool(right), rules)
+        for seconds, part, answers, expected in self._rows(sql, annotator):
+            found.add(seconds, _is_right(answers, expected) if part == "control" else None, rules)
         return found
 
     def training(self, annotator: int) -> list[tuple[VoteTask, bool]]:
         """Return an annotator's answered training tasks, in order, and whether each answer was right."""
         where = "annotator = ? and part = 'training' order by place"
-        sql = f"select answers is expected, {_TASK} {_STANDING} and {where}"
-        return [(_task(task), bool(right)) for right, *task in self._rows(sql, annotator)]
+        sql = f"select answers, {_TASK} {_STANDING} and {where}"
+        found = [(answers, _task(task)) for answers, *task in self._rows(sql, annotator)]
+        return [(task, are_right(json.loads(answers), task.expected or {})) for answers, task in found]
 
     def count(self) -> int:
         """Return the number of answers, without training and without undone ones."""
@@ -184,7 +187,7 @@ class VotingStore(AnswerDatabase):
 
 _COLUMNS = (
     *("id", "place", "part", "prompt", "left_model", "right_model"),
-    *("seeds", "left_pictures", "right_pictures", "expected", "why"),
+    *("seeds", "left_pictures", "right_pictures", "expected", "why", "asked", "probability"),
 )
 _TASK = ", ".join(f"tasks.{name}" for name in _COLUMNS)
 _STANDING = "from votes join tasks on tasks.id = votes.task where undone is null"
@@ -196,6 +199,11 @@ def _plain(answers: dict[str, str]) -> str:
 
 
 def _task(row: Sequence[Any]) -> VoteTask:
-    id, place, part, prompt, left, right, seeds, *pictures, expected, why = row
+    id, place, part, prompt, left, right, seeds, *pictures, expected, why, asked, probability = row
     lists = [tuple(json.loads(part)) for part in (seeds, *pictures)]
-    return VoteTask(id, place, part, prompt, left, right, *lists, expected and json.loads(expected), why)
+    known, words = (cell and json.loads(cell) for cell in (expected, asked))
+    return VoteTask(id, place, part, prompt, left, right, *lists, known, why, words, probability)
+
+
+def _is_right(answers: str, expected: str | None) -> bool:
+    return are_right(json.loads(answers), json.loads(expected or "{}"))

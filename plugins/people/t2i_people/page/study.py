@@ -5,13 +5,17 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 from t2i_core.files.image_file import DamagedImage
 
 from .agenda import Agenda, VoteItem
 from .annotator_progress import AnnotatorProgress, Rules, standing_of
+from .forms import StudyForm
+from .instructions import Instructions
 from .known_answers import KnownTask, KnownTasks, ModelImages
+from .labelling import LabelAgenda
 from .pictures import Shelf
 from .questions import Answers, StudyQuestion, check_answers
 from .records import Annotator, VoteTask
@@ -23,27 +27,33 @@ class VotingStudy:
 
     Args:
         store: The file of votes.
-        agenda: All items.
+        agenda: All items. Those of a `LabelAgenda` bring their own questions.
+        prompts: Text and subset of each prompt, by id.
         ids: Opaque id of each picture, by model, prompt and seed.
         shelf: The pictures.
-        questions: The questions.
+        form: What annotators see and are asked.
         rules: Rules for annotators.
         known: Tasks with a known answer; required if the rules want training or controls.
+        instructions: Shown before the first task; None for none.
         damaged: Called with the reason for each image that cannot be shown; its items are left out.
     """
 
     def __init__(
         self,
         store: VotingStore,
-        agenda: Agenda,
+        agenda: Agenda | LabelAgenda,
+        prompts: Mapping[str, tuple[str, str]],
         ids: Mapping[tuple[str, str, int], str],
         shelf: Shelf,
-        questions: Sequence[StudyQuestion],
+        form: StudyForm,
         rules: Rules,
         known: KnownTasks | None = None,
+        instructions: Instructions | None = None,
         damaged: Callable[[str], None] = lambda reason: None,
     ) -> None:
-        self.store, self.shelf, self.questions, self.rules = store, shelf, questions, rules
+        self.store, self.prompts, self.shelf, self.form, self.rules = store, prompts, shelf, form, rules
+        self.instructions = instructions
+        self._labels = agenda.labels if isinstance(agenda, LabelAgenda) else {}
         self._agenda, self._ids, self._known, self._damaged = agenda, ids, known, damaged
         self._lock = threading.Lock()
         self._done: dict[int, set[VoteItem]] = {}
@@ -75,9 +85,10 @@ class VotingStudy:
             ValueError: If an answer is missing or not among the choices.
         """
         with self._lock:
-            if self.store.task(annotator.id, id) is None:
+            task = self.store.task(annotator.id, id)
+            if task is None or not (questions := self.questions_of(task)):
                 raise LookupError(id)
-            answers = check_answers(self.questions, given)
+            answers = check_answers(questions, given)
             if (before := self.store.answers(id)) is not None:
                 return before == answers
             with self.store.changing():
@@ -90,6 +101,18 @@ class VotingStudy:
             standing = self.standing(annotator)
             if standing.last is not None and standing.last.id == id and standing.end != "careless":
                 self.store.undo(id)
+
+    def has_begun(self, annotator: Annotator) -> bool:
+        """Return whether the annotator was shown a task."""
+        return self.store.last_place(annotator.id) > 0
+
+    def questions_of(self, task: VoteTask) -> Sequence[StudyQuestion]:
+        """Return the questions of a task, with its prompt in their texts; empty if it is no longer asked about."""
+        if self._labels:
+            label = self._labels.get(_item(task))
+            return label.questions if label else ()
+        text, _ = self.prompts[task.prompt]
+        return tuple(question.about(text) for question in self.form.questions)
 
     def overview(self) -> str:
         """Return the numbers of tasks, models and prompts, in words."""
@@ -163,13 +186,19 @@ class VotingStudy:
         pictures = [tuple(self._ids[side.model, side.prompt, seed] for seed in side.seeds) for side in sides]
         right = sides[1].model if len(sides) > 1 else ""
         seeds = sides[0].seeds
-        return VoteTask(
+        task = VoteTask(
             secrets.token_urlsafe(16), place, part, prompt, sides[0].model, right, seeds,
             pictures[0], pictures[1] if right else (), expected, why,
         )  # fmt: skip
+        asked = {question.name: question.text for question in self.questions_of(task)}
+        own = asked != {question.name: question.text for question in self.form.questions}
+        label = self._labels.get(_item(task))
+        return replace(task, asked=asked if own else None, probability=label and label.probability)
 
     def _can_show(self, task: VoteTask) -> bool:
-        """Return whether all of a task's images can be shown, and encode them for sending."""
+        """Return whether a task is asked about and its images can be shown; encode them for sending."""
+        if task.prompt not in self.prompts or not self.questions_of(task):
+            return False
         for id in (*task.left_pictures, *task.right_pictures):
             if id not in self.shelf:
                 return False

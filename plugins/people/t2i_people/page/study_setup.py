@@ -15,8 +15,11 @@ from t2i_core.io.answer_database import find_version
 from t2i_core.io.rater_rules import Rules
 
 from .agenda import Agenda
-from .known_answers import FromFile, KnownTasks, Mismatches
-from .pictures import Shelf, check, read_material
+from .forms import StudyForm, compare_models, describe
+from .instructions import read_instructions
+from .known_answers import FromFile, KnownTasks, Mismatches, Repetitions
+from .labelling import LabelAgenda, LabelItem
+from .pictures import Material, Shelf, StudyPicture, check, read_material
 from .questions import better, perception
 from .store import VotingStore
 from .study import VotingStudy
@@ -30,11 +33,9 @@ class StudyRequest:
         runs: Run folders.
         votes: File of votes.
         models: Models to show; all if empty.
-        question: Question about two images.
-        groups: Categories by group. If given, annotators are asked about these in each model's images alone.
-        grid: Number of images on each side.
+        form: What annotators see and are asked.
+        items: Images to ask about, in this order, with their own questions; empty to ask the form's about all.
         each: Number of annotators wanted for an item before another item is started.
-        known: File of tasks with a known answer.
         images_from: Folders outside the runs whose images may be shown.
         rules: Rules for annotators.
     """
@@ -42,45 +43,37 @@ class StudyRequest:
     runs: Sequence[Path]
     votes: Path
     models: Sequence[str] = ()
-    question: str = ""
-    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    grid: int = 1
+    form: StudyForm = field(default_factory=compare_models)
+    items: Sequence[LabelItem] = ()
     each: int = 1
-    known: Path | None = None
     images_from: Sequence[Path] = ()
     rules: Rules = field(default_factory=Rules)
 
 
 @contextmanager
-def open_voting_study(
-    request: StudyRequest, say: Callable[[str], None]
-) -> Iterator[tuple[VotingStudy, Mapping[str, tuple[str, str]]]]:
+def open_voting_study(request: StudyRequest, say: Callable[[str], None]) -> Iterator[VotingStudy]:
     """Open a study and lock its file of votes.
 
     Args:
         request: The request.
         say: Shows a message about each damaged image.
 
-    Yields:
-        The study, and the text and subset of its prompts by id.
-
     Raises:
         BadFolder: If a run or the file of votes cannot be used.
-        BadOption: If tasks with a known answer are requested and cannot be made.
+        BadOption: If the items cannot be shown, or tasks with a known answer are requested and cannot be made.
         UnknownName: If a model is not in the runs.
     """
+    form = request.form
     material = read_material(request.runs, request.models, request.images_from)
-    pairs = not request.groups
-    agenda = Agenda(material.pictures, pairs, request.grid, request.each)
-    pictures = [picture for picture in material.pictures if picture.model in agenda.models]
+    agenda, pictures = _choose_pictures(request, material)
     check(pictures)
-    questions = better(request.question) if pairs else perception(request.groups)
-    known = _known_tasks(request, agenda, material.prompts, questions, pairs)
+    known = _known_tasks(request, agenda, material.prompts)
+    guide = None if form.instructions is None else read_instructions(form.instructions)
     find_version(request.votes)  # raises before a lock file is created next to another program's file
     with _lock(request.votes):
         store = VotingStore(request.votes)
         try:
-            _check_same_study(store, request)
+            _check_same_study(store, request, guide.digest if guide else "")
             prompts = {p.prompt: material.prompts[p.prompt] for p in pictures}
             store.put_prompts((id, *text_and_subset) for id, text_and_subset in prompts.items())
             places = [(p.model, p.prompt, p.seed) for p in pictures]
@@ -88,26 +81,52 @@ def open_voting_study(
             ids = store.put_pictures((*place, digest) for place, digest in zip(places, digests, strict=True))
             shelf = Shelf(dict(zip(ids, pictures, strict=True)))
             by_place = dict(zip(places, ids, strict=True))
-            yield VotingStudy(store, agenda, by_place, shelf, questions, request.rules, known, say), prompts
+            yield VotingStudy(store, agenda, prompts, by_place, shelf, form, request.rules, known, guide, say)
         finally:
             store.close()
 
 
+def _choose_pictures(
+    request: StudyRequest, material: Material
+) -> tuple[Agenda | LabelAgenda, Sequence[StudyPicture]]:
+    """Return the agenda, and the pictures that it shows."""
+    form = request.form
+    if not request.items:
+        agenda = Agenda(material.pictures, form.sides == 2, form.grid, request.each)
+        return agenda, [picture for picture in material.pictures if picture.model in agenda.models]
+    labels = LabelAgenda(request.items, request.each)
+    there = {(p.model, p.prompt, p.seed): p for p in material.pictures}
+    wanted = dict.fromkeys(
+        (model, item.prompt, seed) for item in labels.labels for model in item.models for seed in item.seeds
+    )
+    if missing := next((place for place in wanted if place not in there), None):
+        model, prompt, seed = missing
+        raise BadOption(f"there is no image of {model!r}, prompt {prompt!r}, seed {seed} to label; name its run")
+    return labels, [there[place] for place in wanted]
+
+
 def _known_tasks(
-    request: StudyRequest, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], questions: Any, pairs: bool
+    request: StudyRequest, agenda: Agenda | LabelAgenda, prompts: Mapping[str, tuple[str, str]]
 ) -> KnownTasks | None:
+    form = request.form
     parts = [part for part in ("training", "controls") if getattr(request.rules, part)]
-    if request.known is not None:
+    if isinstance(agenda, LabelAgenda):
+        if parts:
+            raise BadOption(f"--{parts[0]}: a given list of images has no known answers; leave the option out")
+        return None
+    if form.known is not None:
         if not parts:
             raise BadOption("--known is only used with --training N or --controls N; add one of them")
-        found = FromFile(request.known, agenda, questions, pairs)
+        found = FromFile(form.known, agenda, form.questions, form.sides == 2)
         found.require([part.removesuffix("s") for part in parts])
         return found
     if not parts:
         return None
-    if not pairs:
-        raise BadOption(f"--{parts[0]}: with --people, the known answers must come from a file; add --known FILE")
-    return Mismatches(agenda, prompts, request.grid)
+    if form.controls is None:
+        raise BadOption(
+            f"--{parts[0]}: the known answers to these questions must come from a file; add --known FILE"
+        )
+    return Repetitions(agenda, form.grid) if form.controls == "repeated" else Mismatches(agenda, prompts, form)
 
 
 @contextmanager
@@ -128,24 +147,59 @@ def _lock(votes: Path) -> Iterator[None]:
         lock.release()
 
 
-def _check_same_study(store: VotingStore, request: StudyRequest) -> None:
-    """Check that the file's votes answer the same question; create the study's secrets in a new file.
+def _check_same_study(store: VotingStore, request: StudyRequest, instructions: str) -> None:
+    """Check that the file's answers are to the same questions; create the study's secrets in a new file.
 
     Raises:
-        BadFolder: If the file has votes on another question.
+        BadFolder: If the file has answers to other questions, about another number of images, or with other
+            instructions.
     """
+    form = request.form
     identity = {
-        "question": request.question,
-        "groups": {k: list(v) for k, v in request.groups.items()},
-        "grid": request.grid,
+        "questions": [] if request.items else [describe(question) for question in form.questions],
+        "sides": form.sides,
+        "grid": form.grid,
+        "show_prompt": form.show_prompt,
+        "instructions": instructions,
     }
     known = store.study()
     if not known:
-        store.put_study(secret=secrets.token_urlsafe(32), invitation=secrets.token_urlsafe(16), **identity)
-    for name, value in identity.items():
-        if known and known.get(name) != value:
-            raise BadFolder(
-                f"{store.path}: has answers with another {name.removesuffix('s')} ({known.get(name)!r}, "
-                f"not {value!r}); name another file of votes"
-            )
-    store.put_study(rules=asdict(request.rules))
+        store.put_study(secret=secrets.token_urlsafe(32), invitation=secrets.token_urlsafe(16))
+    else:
+        before = known if "questions" in known else _describe_earlier(known)
+        for name, value in identity.items():
+            if before.get(name) != value:
+                raise BadFolder(
+                    f"{store.path}: has answers with another {_WORDS[name]} ({_shorten(before.get(name))}, not "
+                    f"{_shorten(value)}); name another file of votes"
+                )
+    store.put_study(rules=asdict(request.rules), **identity)
+
+
+_WORDS = {
+    "questions": "question",
+    "sides": "number of sides",
+    "grid": "grid",
+    "show_prompt": "setting of whether the prompt is shown",
+    "instructions": "text of instructions",
+}
+
+
+def _describe_earlier(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the identity of a study in whose file earlier versions of t2i wrote it in another way."""
+    groups = known.get("groups") or {}
+    questions = perception(groups) if groups else better(known.get("question", ""))
+    return {
+        "questions": [describe(question) for question in questions],
+        "sides": 1 if groups else 2,
+        "grid": known.get("grid", 1),
+        "show_prompt": True,
+        "instructions": "",
+    }
+
+
+def _shorten(value: Any) -> str:
+    """Return a part of a study's identity for a message."""
+    if isinstance(value, list):
+        return "; ".join(f"{each['text']!r} ({', '.join(each['choices'])})" for each in value) or "labels"
+    return value[:12] or "none" if isinstance(value, str) else str(value)

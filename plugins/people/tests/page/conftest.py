@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from t2i_core.io.rater_rules import Rules
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_people.page.app import make_app
 from t2i_people.page.connections import Limits
+from t2i_people.page.form_choice import show_people
+from t2i_people.page.forms import compare_models
 from t2i_people.page.guard import Access, Guard
 from t2i_people.page.serve import listen, make_server
 from t2i_people.page.study import VotingStudy
@@ -153,15 +156,19 @@ def open_study(shared_run: Path, tmp_path: Path) -> Iterator[Callable[..., tuple
         def open_(
             run: Path | None = None, access: Access | None = None, rules: Rules | None = None, **asked: Any
         ) -> tuple[VotingStudy, Guard]:
-            asked.setdefault("question", "" if "groups" in asked else "Which?")
+            grid, known = asked.pop("grid", 1), asked.pop("known", None)
+            groups, question = asked.pop("groups", None), asked.pop("question", "Which?")
+            if "form" not in asked:
+                form = show_people(groups, grid) if groups else compare_models(question, grid)
+                asked["form"] = replace(form, known=known)
             request = StudyRequest(
                 runs=[run or shared_run],
                 votes=asked.pop("votes", tmp_path / "votes.sqlite"),
                 rules=rules or Rules(fastest=0),
                 **asked,
             )
-            study, prompts = stack.enter_context(open_voting_study(request, print))
-            return study, make_app(study, access or Access("secret"), prompts, print)
+            study = stack.enter_context(open_voting_study(request, print))
+            return study, make_app(study, access or Access("secret"), print)
 
         yield open_
 

@@ -10,6 +10,7 @@ import pytest
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.image import Image
 from t2i_people.page.agenda import Agenda, VoteItem
+from t2i_people.page.forms import compare_models
 from t2i_people.page.known_answers import FromFile, Mismatches
 from t2i_people.page.pictures import StudyPicture
 from t2i_people.page.questions import better, check_answers, perception
@@ -87,7 +88,7 @@ TEXTS = {"p": ("a red dog", ""), "q": ("a red dog on a mat", ""), "r": ("two shi
 
 def test_a_known_task_sets_the_prompt_beside_what_is_least_like_it():
     agenda = Agenda(pictures("ab"), pairs=True)
-    mismatches = Mismatches(agenda, TEXTS, 1)
+    mismatches = Mismatches(agenda, TEXTS, compare_models())
     for seed in range(20):
         known = mismatches.draw("control", 0, Random(seed))
         assert known.expected == {"preference": "left"}
@@ -101,7 +102,7 @@ def test_a_known_task_sets_the_prompt_beside_what_is_least_like_it():
 def test_known_tasks_want_two_prompts():
     agenda = Agenda(pictures("ab", prompts=("p",)), pairs=True)
     with pytest.raises(BadOption, match="images of two prompts"):
-        Mismatches(agenda, TEXTS, 1)
+        Mismatches(agenda, TEXTS, compare_models())
 
 
 HEAD = "part,prompt,left,right,preference,seed,why\n"

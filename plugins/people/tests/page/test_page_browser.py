@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from t2i_core.io.answer_database import read_database
 from t2i_core.io.rater_rules import Rules
+from t2i_people.page.form_choice import choose_form
+from t2i_people.page.study_file import read_form
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -241,13 +243,126 @@ def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
     ann.settle()
     ann.page.get_by_label("No, most do not").check()
     ann.click("Save and continue", 2)
-    said = [vote.answers for vote in read_database(study.store.path)[0]]
-    assert said == [{"human": "yes", "gender": "female", "race": "cannot-tell"}, {"human": "no"}]
+    said: dict[str, dict[str, str]] = {}
+    for vote in read_database(study.store.path)[0]:
+        said.setdefault(vote.task, {})[vote.question] = vote.answer
+    assert list(said.values()) == [{"human": "yes", "gender": "female", "race": "cannot-tell"}, {"human": "no"}]
     # nothing is sent before all is answered
     ann.settle()
     ann.page.keyboard.press("1")
     ann.page.keyboard.press("Enter")
     ann.saved(2)
+
+
+def answers_by_name(study: Any) -> list[tuple[str, str]]:
+    return [(each.question, each.answer) for each in read_database(study.store.path)[0]]
+
+
+def test_a_rating_by_keyboard_and_mouse(served, browser):
+    study, url = served(form=read_form("rating"))
+    ann = Person(browser, url)
+    ann.press("4", 1)
+    ann.click("completely", 2)
+    ann.press("u", 1)
+    ann.press("1", 2)
+    assert answers_by_name(study) == [("rating", "4"), ("rating", "1")]
+    assert ann.said == []
+
+
+def test_yes_no_or_cannot_tell_by_keyboard(served, browser):
+    study, url = served(form=read_form("yes-no"))
+    ann = Person(browser, url)
+    for number, key in enumerate("120", 1):
+        assert ann.page.inner_text("h1").startswith("Does this image show: ")
+        ann.press(key, number)
+    assert answers_by_name(study) == [("shown", "yes"), ("shown", "no"), ("shown", "cannot-tell")]
+
+
+def test_two_grids(served, browser):
+    study, url = served(form=choose_form(form="grid", grid=2))
+    ann = Person(browser, url)
+    assert ann.page.locator(".grid img").count() == 4
+    ann.press("2", 1)
+    (answer,) = read_database(study.store.path)[0]
+    assert [len(side.digests) for side in answer.shown] == [2, 2]
+
+
+def test_components_by_mouse_and_keyboard(served, browser):
+    study, url = served(form=read_form("components"))
+    ann = Person(browser, url)
+    lists = ann.page.locator("select")
+    assert lists.count() == 3
+    ann.settle()
+    ann.page.keyboard.press("1")  # the list of objects has no keys of its own: it gets the focus
+    assert ann.page.evaluate("document.activeElement.name") == "object"
+    lists.nth(0).select_option("dog")
+    ann.page.evaluate("document.activeElement.blur()")
+    ann.page.keyboard.press("2")
+    ann.page.keyboard.press("1")
+    for place in (1, 2):
+        lists.nth(place).select_option("none")
+    ann.page.evaluate("document.activeElement.blur()")
+    ann.page.keyboard.press("5")
+    ann.press("Enter", 1)
+    assert dict(answers_by_name(study)) == {
+        **{"object": "dog", "number": "2", "colour": "red"},
+        **{"object A": "none", "object B": "none", "relation": "none"},
+    }
+
+
+def test_a_study_of_ones_own_without_both_bad(served, browser, tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        """
+        sides: 2
+        questions:
+          - {name: preference, text: "Which is better?", both_bad: false}
+          - name: reason
+            text: Why?
+            only_if: {preference: left}
+            choices: [colour, shape]
+        """
+    )
+    study, url = served(form=choose_form(study=path))
+    ann = Person(browser, url)
+    ann.settle()
+    assert ann.page.get_by_text("Both are bad").count() == 0
+    ann.page.keyboard.press("1")
+    ann.page.keyboard.press("2")
+    ann.press("Enter", 1)
+    ann.settle()
+    ann.page.keyboard.press("0")
+    ann.press("Enter", 2)
+    assert answers_by_name(study) == [("preference", "left"), ("reason", "shape"), ("preference", "tie")]
+
+
+def test_instructions_before_the_first_task(served, browser, tmp_path, shared_run):
+    (tmp_path / "ring.png").write_bytes(next((shared_run / "images").rglob("*.png")).read_bytes())
+    guide = tmp_path / "guide.md"
+    guide.write_text("# Guide\n\n![a ring](ring.png)\n")
+    _, url = served(form=choose_form(instructions=guide))
+    ann = Person(browser, url)
+    assert ann.page.evaluate("document.querySelector('article img').naturalWidth") == 48
+    assert ann.page.locator('form[action="/vote"]').count() == 0
+    ann.page.keyboard.press("Enter")
+    ann.page.wait_for_selector('form[action="/vote"]')
+    assert ann.page.get_by_role("link", name="Instructions").is_visible()
+    ann.press("1", 1)
+    ann.page.goto(f"{url}instructions")
+    ann.settle()
+    ann.page.get_by_role("button", name="To the task").click()
+    ann.saved(1)
+
+
+@pytest.mark.parametrize("form", ["rating", "yes-no", "components"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_form_has_contrast_and_fits_a_phone(served, browser, form, scheme):
+    _, url = served(form=read_form(form))
+    ann = Person(browser, url, color_scheme=scheme)
+    for width in (1280, 390):
+        ann.page.set_viewport_size({"width": width, "height": 844})
+        assert ann.page.evaluate(CONTRAST) == []
+        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 CONTRAST = """() => {

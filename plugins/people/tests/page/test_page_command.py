@@ -14,6 +14,7 @@ import pytest
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
 from t2i_core.io.rater_rules import Rules
 from t2i_people.command import app
+from t2i_people.page.forms import compare_models
 from t2i_people.page.pictures import read_material
 from t2i_people.page.serve import address, is_loopback, listen
 from t2i_people.page.study_setup import StudyRequest, open_voting_study
@@ -81,7 +82,7 @@ def test_a_file_of_something_else(shared_run, tmp_path):
     with sqlite3.connect(path) as database:
         database.execute("create table songs (id)")
     fault = fault_of(shared_run, "--votes", path)
-    assert (fault.exit_code, "is not a file of votes" in str(fault)) == (11, True)
+    assert (fault.exit_code, "is not a database of answers" in str(fault)) == (11, True)
     assert [one for one in tmp_path.iterdir() if "songs" in one.name] == [path]
 
 
@@ -160,8 +161,8 @@ def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
     study.store.close()
     moved = study.store.path.rename(tmp_path / "moved")
     more = make_run("more", models=("plum",), hue=0.5)
-    asked = StudyRequest(runs=[first, more], votes=moved, question="Which?", rules=Rules(fastest=0))
-    with open_voting_study(asked, print) as (study, _):
+    asked = StudyRequest(runs=[first, more], votes=moved, form=compare_models("Which?"), rules=Rules(fastest=0))
+    with open_voting_study(asked, print) as study:
         assert study.store.count() == 4
         study.answer(ann, study.current(ann)[1].id, {"preference": "left"})  # was open already
         task = study.current(ann)[1]

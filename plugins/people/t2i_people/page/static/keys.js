@@ -13,20 +13,27 @@ function openFieldsets() {
 // show questions that depend on an earlier answer only after that answer
 function showQuestions() {
   for (const one of document.querySelectorAll("fieldset[data-only-if]")) {
-    const chosen = document.querySelector(`input[name="${CSS.escape(one.dataset.onlyIf)}"]:checked`);
-    one.disabled = !(chosen && chosen.value === one.dataset.is);
+    const field = document.querySelector(`[name="${CSS.escape(one.dataset.onlyIf)}"]`);
+    const before = field.closest("fieldset");
+    one.disabled = before.disabled || answerOf(before) !== one.dataset.is;
     one.hidden = one.disabled;
-    for (const input of one.querySelectorAll("input")) input.required = !one.disabled;
+    for (const input of one.querySelectorAll("input, select")) input.required = !one.disabled;
   }
+}
+
+// a question's chosen answer; empty if there is none
+function answerOf(one) {
+  const list = one.querySelector("select");
+  return list ? list.value : (one.querySelector("input:checked") || {}).value || "";
 }
 
 function pressed(key) {
   const questions = openFieldsets();
   if (questions.length && /^[0-9]$/.test(key)) {
     // the question that has the focus, or the first without an answer
-    const at = questions.find((one) => one.contains(document.activeElement) && !one.querySelector(":checked"))
-      || questions.find((one) => !one.querySelector(":checked"));
-    return at && at.querySelector(`[data-key="${key}"]`);
+    const at = questions.find((one) => one.contains(document.activeElement) && !answerOf(one))
+      || questions.find((one) => !answerOf(one));
+    return at && (at.querySelector(`[data-key="${key}"]`) || at.querySelector("select"));
   }
   return document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
 }
