@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["generator", "judge", "metric", "prompt_source", "sink"]
 KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source", "sink")
-OptionsT = TypeVar("OptionsT", bound=Options)
+OptionsT = TypeVar("OptionsT", bound=Options, covariant=True)
 
 
 @dataclass(frozen=True)

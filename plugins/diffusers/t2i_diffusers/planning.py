@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
 import diffusers
 from diffusers import DiffusionPipeline
@@ -62,7 +63,7 @@ def check_absent(setup: Setup[DiffusersOptions], pipeline_class: str | None = No
         call_of(cls, options, source)
 
 
-def init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
+def init_arguments(cls: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class's constructor by name."""
     return inspect.signature(cls.__init__).parameters
 

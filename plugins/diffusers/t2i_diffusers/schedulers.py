@@ -42,7 +42,7 @@ def find_scheduler(options: CallOptions, index: Mapping[str, Any], where: str = 
         raise BadOption(
             f"option {where}scheduler: {name} does not fit {pipeline}: it has no {_SCALES}, as {own} has"
         )
-    unknown = options.scheduler_options.keys() - inspect.signature(cls.__init__).parameters.keys()
+    unknown = options.scheduler_options.keys() - inspect.signature(cls).parameters.keys()
     if unknown:
         raise BadOption(f"option {where}scheduler_options: {name} has no {', '.join(sorted(unknown))}")
     return cls

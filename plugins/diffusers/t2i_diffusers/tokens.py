@@ -23,7 +23,7 @@ class Tokenizers:
         for name, tokenizer in (pair for pipe in pipes for pair in _tokenizers(pipe)):
             if "t2i_cut" not in vars(tokenizer):
                 tokenizer.t2i_cut = []
-                tokenizer.__class__ = _make_listening(type(tokenizer))
+                tokenizer.__class__ = _make_listening(type(tokenizer))  # type: ignore[arg-type]  # a class can be hashed
             self._cuts[_make_unique_name(name, self._cuts)] = tokenizer.t2i_cut
 
     @contextmanager

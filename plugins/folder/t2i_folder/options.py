@@ -12,7 +12,7 @@ from t2i_core.files.decoding_rules import MEGAPIXELS, DecodingRules, Format
 TABLES = ("prompts.csv", "prompts.jsonl", "metadata.jsonl", "metadata.csv")
 """Names of tables, in the order of the search."""
 
-SUFFIXES: dict[Format, tuple[str, ...]] = {
+SUFFIXES: dict[str, tuple[str, ...]] = {
     "PNG": (".png",), "JPEG": (".jpg", ".jpeg"), "WEBP": (".webp",), "GIF": (".gif",), "BMP": (".bmp",),
     "TIFF": (".tif", ".tiff"), "PPM": (".ppm", ".pgm", ".pbm"), "JPEG2000": (".jp2", ".j2k"),
 }  # fmt: skip

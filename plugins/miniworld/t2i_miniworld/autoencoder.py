@@ -77,6 +77,7 @@ def begin_with_colours(network: AutoencoderKL) -> None:
 
 def _carry(conv: nn.Conv2d, kernel: Tensor) -> None:
     """Set weights that pass on the first six channels, each to itself."""
+    assert conv.bias is not None
     conv.weight[:6] = 0
     conv.bias[:6] = 0
     for channel in range(6):

@@ -40,8 +40,8 @@ def spread(case: str, what: str, shares: Sequence[float], counts: Sequence[int])
     n = sum(counts)
     p = chisquare(counts, np.multiply(shares, n)).pvalue if n else 0.0
     found = np.divide(counts, max(n, 1))
-    texts = (f"{min(of):.4f} to {max(of):.4f}" for of in (shares, found))
-    return CountRow(case, what, *texts, n, float(p))
+    expected, counted = (f"{min(of):.4f} to {max(of):.4f}" for of in (shares, found))
+    return CountRow(case, what, expected, counted, n, float(p))
 
 
 def alike(case: str, what: str, values: Sequence[float], happened: Sequence[bool]) -> CountRow:
@@ -49,10 +49,11 @@ def alike(case: str, what: str, values: Sequence[float], happened: Sequence[bool
     with_, without = ([v for v, h in zip(values, happened, strict=True) if h is is_] for is_ in (True, False))
     if not (with_ and without):
         return CountRow(case, what, "", "", len(values), 0.0)
-    means = (f"mean {np.mean(of):.3f}" for of in (without, with_))
+    expected, counted = (f"mean {np.mean(of):.3f}" for of in (without, with_))
     # the exact p-value can overflow for many values, for which the asymptotic one is accurate
     method = "exact" if len(values) <= 500 else "asymp"
-    return CountRow(case, what, *means, len(values), float(ks_2samp(with_, without, method=method).pvalue))
+    p = float(ks_2samp(with_, without, method=method).pvalue)
+    return CountRow(case, what, expected, counted, len(values), p)
 
 
 def mean(case: str, what: str, expected: float, values: Sequence[float]) -> CountRow:

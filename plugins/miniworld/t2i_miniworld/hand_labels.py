@@ -64,10 +64,9 @@ def agreement(run: Run, labels: list[Label]) -> Counter[tuple[bool, bool]]:
         SystemExit: If a label is about a picture that the run does not have.
     """
     values = run.measurements()
-    said = {
-        (row.prompt, int(row.seed)): row.value == 1
-        for row in values[(values["metric"] == "tiam") & (values["measure"] == "tiam")].itertuples()
-    }
+    values = values[(values["metric"] == "tiam") & (values["measure"] == "tiam")]
+    columns = (values[name].to_list() for name in ("prompt", "seed", "value"))
+    said = {(prompt, int(seed)): value == 1 for prompt, seed, value in zip(*columns, strict=True)}
     digests = {(one.prompt, int(one.seed)): one.digest for one in _drawn(run)}
     found: Counter[tuple[bool, bool]] = Counter()
     for label in labels:

@@ -7,6 +7,7 @@ picture depends only on its scene, size and samples: it has the same bytes in an
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import drjit
 import mitsuba as mi
@@ -30,7 +31,7 @@ from t2i_miniworld.shapes.mesh import FloatArray, IntArray, MeshModel  # noqa: E
 SMALLEST, LARGEST = 64, 1024
 
 #: Seed of the sampler, the same for all pictures, because the scenes differ anyway.
-_NOISE = 7
+_NOISE = mi.UInt32(7)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _ground(colour: RGB) -> mi.Mesh:
 
 
 def _empty(
-    name: str, vertices: int, faces: int, bsdf: dict[str, object], has_vertex_normals: bool = False
+    name: str, vertices: int, faces: int, bsdf: dict[str, Any], has_vertex_normals: bool = False
 ) -> mi.Mesh:
     props = mi.Properties()
     props["mesh_bsdf"] = mi.load_dict(bsdf)

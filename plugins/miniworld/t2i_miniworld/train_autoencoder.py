@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from diffusers import AutoencoderKL
 from t2i_core.api import Truth
 from t2i_torch_support.training import CHECKPOINT, Course, train
 from torch import Tensor, nn
@@ -44,7 +45,7 @@ class Weighing:
 
 
 def losses(
-    network: nn.Module, pictures: Tensor, things: Tensor, weighing: Weighing, random: torch.Generator
+    network: AutoencoderKL, pictures: Tensor, things: Tensor, weighing: Weighing, random: torch.Generator
 ) -> dict[str, Tensor]:
     """Return all parts of the loss.
 

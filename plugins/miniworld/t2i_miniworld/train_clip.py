@@ -79,7 +79,7 @@ def run(
     clip = Clip(told)
     begin_as_classifier(clip)
     # the memory format in which convolutions are fastest
-    network = ClipLearner(clip).train().to(device, memory_format=torch.channels_last)
+    network = ClipLearner(clip).train().to(device).to(memory_format=torch.channels_last)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         rng = np.random.default_rng((course.seed, step))

@@ -20,6 +20,7 @@ import torch
 from loky import cpu_count
 from t2i_torch_support.training import update_average
 from torch import Tensor, nn
+from torch.multiprocessing.spawn import spawn
 
 from t2i_miniworld import segmenter, training_data
 from t2i_miniworld.augment import augment
@@ -57,7 +58,7 @@ def train(data: Path, out: Path, settings: Settings) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         meeting = f"file://{folder}/meeting"
-        torch.multiprocessing.spawn(_train, (data, out, settings, meeting), nprocs=settings.processes, join=True)
+        spawn(_train, (data, out, settings, meeting), nprocs=settings.processes, join=True)
 
 
 def _train(rank: int, data: Path, out: Path, settings: Settings, meeting: str) -> None:

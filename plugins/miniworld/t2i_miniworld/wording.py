@@ -162,7 +162,8 @@ def _phrase(phrase: Phrase, name: str, style: Style, rng: np.random.Generator | 
 
 def _worn(worn: dict[str, str], rng: np.random.Generator | None) -> tuple[list[str], str]:
     """Return the words for what people wear, before and after their name."""
-    before, after = [], []
+    before: list[str] = []
+    after: list[str] = []
     for attribute, value in worn.items():
         early = _pick((False, True), rng)
         if attribute == "coat":

@@ -144,7 +144,7 @@ def text_config(source: ClipSource, options: ClipOptions, offline: bool) -> None
 
 def _text_config(source: ClipSource, name: str) -> Mapping[str, Any]:
     if not name.startswith("local-dir:"):
-        return open_clip.get_model_config(name)["text_cfg"]  # type: ignore[no-any-return]
+        return open_clip.get_model_config(name)["text_cfg"]
     file = Path(name.removeprefix("local-dir:")) / checkpoint_files.CONFIG
     try:
         found: Mapping[str, Any] = dict(json.loads(file.read_text(encoding="utf-8"))["model_cfg"]["text_cfg"])

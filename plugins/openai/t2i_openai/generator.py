@@ -58,13 +58,15 @@ class ImageServer:
     async def _send(self, client: AsyncOpenAI, request: ImageRequest) -> ImagesReply:
         options = self.options
         asked = {"size": options.size, "quality": options.quality, "response_format": options.response_format}
+        # the library's types list the sizes and qualities of its own models; other servers have others
+        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         seed = {"seed": request.noise_seed} if options.send_seed else {}
         answer = await client.images.with_raw_response.generate(
             model=self.server.model,
             prompt=request.prompt.text,
             n=1,
             extra_body={**seed, **options.extra_body},
-            **{name: value for name, value in asked.items() if value is not None},  # type: ignore[arg-type]
+            **given,
         )
         return read(ImagesReply, answer.content)
 

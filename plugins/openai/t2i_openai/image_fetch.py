@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from ipaddress import IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 import httpx2
 import openai
@@ -129,7 +129,7 @@ def is_public(address: str) -> bool:
     if isinstance(ip, IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour
         if inner is None and ip in _NAT64:
-            inner = ip_address(int(ip) & 0xFFFFFFFF)
+            inner = IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
         if ip.teredo is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ class Batches:
         self.size = asked or start
         self.halvings = 0
 
-    def map(self, work: Callable[[list[T]], list[R]], items: Iterable[T]) -> Iterator[tuple[T, R]]:
+    def map(self, work: Callable[[list[T]], Sequence[R]], items: Iterable[T]) -> Iterator[tuple[T, R]]:
         """Yield each item with its result. Items are taken lazily, one batch at a time.
 
         Raises whatever `work` raises; an out-of-memory error only if a single item does not fit.
@@ -33,7 +33,7 @@ class Batches:
         while batch := list(islice(waiting, self.size)):
             yield from zip(batch, self._results(work, batch), strict=True)
 
-    def _results(self, work: Callable[[list[T]], list[R]], batch: list[T]) -> list[R]:
+    def _results(self, work: Callable[[list[T]], Sequence[R]], batch: list[T]) -> list[R]:
         results: list[R] = []
         while len(results) < len(batch):
             part = batch[len(results) : len(results) + self.size]

@@ -14,10 +14,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+NetworkT = TypeVar("NetworkT", bound=nn.Module)
 
 ROW, CHECKPOINT = 50, 100
 """Steps for each row of the log, and for each checkpoint."""
@@ -100,7 +102,7 @@ def train(
             group["lr"] = of_it * course.rate_at(step)
         found = losses(step, torch.Generator().manual_seed(course.seed * 1_000_003 + step))
         optimiser.zero_grad(set_to_none=True)
-        next(iter(found.values())).backward()  # type: ignore[no-untyped-call]
+        next(iter(found.values())).backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
         update_average(average, network, min(course.keep, (step + 1) / (step + 10)))
@@ -128,14 +130,15 @@ def train(
     return average
 
 
-def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> nn.Module:
+def load_average(network: NetworkT, out: Path, snapshot: int | None = None) -> NetworkT:
     """Load a training's averaged weights into a network: of the last checkpoint, or of the step `snapshot`."""
     if snapshot is None:
         weights = torch.load(out / "checkpoint.pt", map_location="cpu", weights_only=True)["average"]
     else:
         weights = torch.load(out / f"average-{snapshot:06d}.pt", map_location="cpu", weights_only=True)
     network.load_state_dict(weights)
-    return network.eval().requires_grad_(False)
+    network.eval().requires_grad_(False)
+    return network
 
 
 @torch.no_grad()

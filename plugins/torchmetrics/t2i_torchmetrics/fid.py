@@ -66,7 +66,7 @@ class Gaussian:
             assert self.rows is not None
             return self.rows
         try:
-            return np.linalg.cholesky(self.covariance).T
+            return np.asarray(np.linalg.cholesky(self.covariance).T, np.float64)
         except np.linalg.LinAlgError:  # not of full rank, for example if a feature is constant
             values, vectors = np.linalg.eigh(self.covariance)
             return np.sqrt(values.clip(0))[:, None] * vectors.T
@@ -74,7 +74,9 @@ class Gaussian:
     @property
     def variance(self) -> float:
         """The trace of the covariance."""
-        return float(np.trace(self.covariance) if self.covariance is not None else np.square(self.rows).sum())
+        if self.covariance is not None:
+            return float(np.trace(self.covariance))
+        return float(np.square(self.factor).sum())
 
 
 def frechet_distance(a: Gaussian, b: Gaussian) -> float:
@@ -90,11 +92,11 @@ def frechet_distance(a: Gaussian, b: Gaussian) -> float:
     References:
         Heusel et al. (2017), equation 6.
     """
-    if a.rows is None:
+    if a.covariance is not None:
         square = b.factor @ a.covariance @ b.factor.T
     else:
-        crossed = a.rows @ b.factor.T
-        square = crossed @ crossed.T if len(a.rows) <= len(b.factor) else crossed.T @ crossed
+        crossed = a.factor @ b.factor.T
+        square = crossed @ crossed.T if len(a.factor) <= len(b.factor) else crossed.T @ crossed
     root = np.sqrt(np.linalg.eigvalsh(square).clip(0)).sum()
     shift = a.mean - b.mean
     return max(float(shift @ shift + a.variance + b.variance - 2 * root), 0.0)

@@ -95,7 +95,7 @@ def network(options: InceptionOptions, file: Path) -> Any:
         return NoTrainInceptionV3(
             "inception-v3-compat",
             ["2048"],
-            weights.read_trusted(file),  # type: ignore[arg-type]  # torch.load takes files and paths
+            weights.read_trusted(file),  # torch.load takes files and paths
             antialias=options.resize == "antialias",
         )
     except RuntimeError as error:  # tensors of another model

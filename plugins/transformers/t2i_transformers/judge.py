@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import torch
-from t2i_core.api import Failure, Query, Setup
+from t2i_core.api import Query, Setup
 from t2i_core.api.judge import Capability
 from t2i_torch_support.batch import Batches
 
@@ -40,7 +40,7 @@ class TransformersJudge:
         """Yield each query with its answer, in order."""
         return self._batches.map(lambda batch: self.answers(capability, batch), queries)
 
-    def answers(self, capability: Capability, queries: list[Query]) -> list[Any | Failure]:
+    def answers(self, capability: Capability, queries: list[Query]) -> Sequence[Any]:
         """Return the answers to a batch of queries."""
         raise NotImplementedError
 

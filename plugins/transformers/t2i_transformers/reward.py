@@ -67,7 +67,8 @@ class Rewarder(TransformersJudge):
             if capability == "embed" and len(vectors) == 1:
                 answers.append(Embedding(vectors[0].numpy(), cut_to[query.texts[0]] if query.texts else None))
             elif capability == "reward" and len(query.images) == len(query.texts) == 1:
-                cosine = torch.cosine_similarity(*(v.double() for v in vectors), dim=0, eps=0)
+                image, text = (v.double() for v in vectors)
+                cosine = torch.cosine_similarity(image, text, dim=0, eps=0)
                 answers.append(Reward(self._scale * float(cosine) + self._bias))
             else:
                 asked = f"{len(query.images)} images and {len(query.texts)} texts"
