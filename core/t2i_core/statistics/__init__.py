@@ -9,7 +9,8 @@ The functions take arrays and know nothing of metrics or plugins:
 - `level_spread` for "which seeds are best", compared with chance,
 - `cohen_kappa`, `fleiss_kappa`, `krippendorff_alpha`, `phi` for the agreement of raters,
 - `spearman`, `kendall` for rank correlations,
-- `corrected_mean` and `corrected_difference` for a judge's values that people's labels correct,
+- `corrected_mean`, `corrected_difference`, `corrected_statistics` and `corrected_statistic_differences` for a
+  judge's values that people's labels correct,
 - `draw_labels`, `draw_cells` and `allocate_labels` for the rows that people should label,
 - `wilson`, `clopper_pearson`, `holm`, `cluster_weights`.
 
@@ -19,6 +20,7 @@ Every interval names its method. Those over prompts and seeds name the question 
 
 from .agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, phi
 from .comparison import PairedDifference, holm, limit_difference, paired_difference, statistic_differences
+from .corrected_statistics import corrected_statistic_differences, corrected_statistics
 from .correction import Correction, corrected_difference, corrected_mean
 from .correlation import Correlation, kendall, spearman
 from .design import ONE_PROMPT, ONE_SEED, Question
@@ -47,6 +49,8 @@ __all__ = [
     "cohen_kappa",
     "corrected_difference",
     "corrected_mean",
+    "corrected_statistic_differences",
+    "corrected_statistics",
     "draw_cells",
     "draw_labels",
     "fleiss_kappa",

@@ -73,6 +73,11 @@ class Correction(Generic[I]):
         return self.labels if self.corrected is None else self.corrected
 
 
+def refuse_few(count: int, what: str) -> str:
+    """Return why so few labels correct nothing, or nothing if they suffice."""
+    return f"{count} {what}: a correction needs at least {LEAST_LABELS}" if count < LEAST_LABELS else ""
+
+
 def refuse(labels: Floats, what: str = "labels") -> str:
     """Return why labels are too few for a correction, or nothing.
 
@@ -80,8 +85,8 @@ def refuse(labels: Floats, what: str = "labels") -> str:
         labels: People's values of the labelled rows, shape (m,).
         what: Name of the labels.
     """
-    if len(labels) < LEAST_LABELS:
-        return f"{len(labels)} {what}: a correction needs at least {LEAST_LABELS}"
+    if few := refuse_few(len(labels), what):
+        return few
     values, counts = np.unique(labels, return_counts=True)
     rare = len(labels) - int(counts.max())
     if rare < LEAST_RARE:
@@ -109,16 +114,19 @@ def _is_binary(values: Floats) -> bool:
 def _estimate(
     rows: CorrectedRows, label_design: LabelDesign, design: Design, *, form: Form, bounds: Range, level: float
 ) -> Estimate:
-    low, high = bounds
     value = float(rows.value.mean())
     if not design.terms:
-        inside = min(max(value, value if low is None else low), value if high is None else high)
-        return estimate_without_interval(inside, design, bounds=bounds)
-    influence = (rows.value - value) / len(rows.value)
-    variance, df = design.variance(influence)
-    variance, df = variance + rows.extra_variance, min(df, float(label_design.df))
-    inside = min(max(value, value if low is None else low), value if high is None else high)
-    estimate = estimate_from_variance(inside, variance, df, design, form=form, bounds=bounds, level=level)
+        return estimate_without_interval(limit_value(value, bounds), design, bounds=bounds)
+    variance, df = design.variance((rows.value - value) / len(rows.value))
+    estimate = estimate_from_variance(
+        limit_value(value, bounds),
+        variance + rows.extra_variance,
+        min(df, float(label_design.df)),
+        design,
+        form=form,
+        bounds=bounds,
+        level=level,
+    )
     return replace(estimate, method=f"corrected by {label_design.labels} labels, {estimate.method}")
 
 
@@ -170,7 +178,7 @@ def corrected_mean(
     """
     check_level(level)
     f, y = _check_values(judged, labels)
-    _check_lam(lam)
+    check_lam(lam)
     label_design = make_label_design(~np.isnan(y), probability, label_strata)
     known = label_design.labelled
     form, bounds = _choose_form(f, y[known], low, high)
@@ -200,27 +208,37 @@ def corrected_mean(
     if not refusal:
         design = make_design(prompt, seed, len(f), interval=interval, crossed=crossed, strata=strata)
         corrected = _estimate(rows, label_design, design, form=form, bounds=bounds, level=level)
-    return _make_correction(corrected, refusal, own, judge, rows, label_design)
+    return note_gain(corrected, refusal, own, judge, rows.lam, label_design, rows.effective_labels)
 
 
-def _make_correction(
-    corrected: I | None, refusal: str, own: I, judge: I, rows: CorrectedRows, design: LabelDesign
+def note_gain(
+    corrected: I | None,
+    refusal: str,
+    labels: I,
+    judge: I,
+    lam: float,
+    design: LabelDesign,
+    effective_labels: float,
 ) -> Correction[I]:
-    poor = not refusal and rows.effective_labels < LEAST_GAIN * design.labels and design.labels < len(rows.value)
-    return Correction(
-        corrected,
-        refusal,
-        own,
-        judge,
-        rows.lam,
-        design.labels,
-        len(rows.value),
-        rows.effective_labels,
-        (NO_GAIN,) if poor else (),
-    )
+    """Return a `Correction`, with a note if the judge adds nothing to the labels."""
+    m, n = design.labels, len(design.weight)
+    notes = (NO_GAIN,) if not refusal and m < n and effective_labels < LEAST_GAIN * m else ()
+    return Correction(corrected, refusal, labels, judge, lam, m, n, effective_labels, notes)
 
 
-def _check_lam(lam: float | None) -> None:
+def limit_value(value: float, bounds: Range) -> float:
+    """Return the nearest value within the bounds. A correction may lead out of them."""
+    low, high = bounds
+    value = value if low is None else max(value, low)
+    return value if high is None else min(value, high)
+
+
+def check_lam(lam: float | None) -> None:
+    """Check how far a judge is to be trusted.
+
+    Raises:
+        ValueError: If it lies outside [0, 1].
+    """
     if lam is not None and not 0 <= lam <= 1:
         raise ValueError(f"lam must lie between 0 and 1, got {lam}")
 
@@ -281,7 +299,7 @@ def corrected_difference(
         ValueError: As `corrected_mean` raises it.
     """
     check_level(level)
-    _check_lam(lam)
+    check_lam(lam)
     (f_a, y_a), (f_b, y_b) = _check_values(judged_a, labels_a), _check_values(judged_b, labels_b)
     if f_a.shape != f_b.shape:
         raise ValueError(f"the two models must pair up, got shapes {f_a.shape} and {f_b.shape}")
@@ -314,4 +332,4 @@ def corrected_difference(
         design = make_design(prompt, seed, len(f), interval=interval, crossed=crossed, strata=strata)
         estimate = _estimate(rows, label_design, design, form="t", bounds=limit_difference(*bounds), level=level)
         corrected = make_comparison(estimate, design, len(f))
-    return _make_correction(corrected, refusal, own, judge, rows, label_design)
+    return note_gain(corrected, refusal, own, judge, rows.lam, label_design, rows.effective_labels)

@@ -173,11 +173,11 @@ def allocate_labels(
 ) -> LabelAllocation:
     """Divide the next labels among strata so that the intervals of the groups' means gain most.
 
-    The next label of a stratum with k labels lowers the variance of its group's mean by
-    (rows / rows of the group)^2 sd^2 / (k (k + 1)). The labels are given one after the other where that is largest,
-    which is exact for whole numbers and tends to Neyman's allocation. The sd of a stratum with few labels is drawn
-    toward that of all, so a stratum where people never disagreed with the judge gets labels too. A stratum that
-    nobody labelled counts as much as the average of the others; at first all get the same number.
+    The next label of a stratum with k labels lowers the variance of its group's mean by (rows / rows of the
+    group)^2 sd^2 / (k (k + 1)). The labels are given one by one where that is largest, which is exact for whole
+    numbers and tends to Neyman's allocation. The sd of a stratum with few labels is drawn toward that of all, so
+    a stratum where people never disagreed with the judge gets labels too. A stratum that nobody labelled counts
+    as much as the average of the others; at first all get the same number.
 
     Args:
         judged: The judge's value of each row, shape (n,).
