@@ -106,6 +106,12 @@ def rows_of_unit(battles: list[Battle], first: str) -> Iterator[Row]:
         yield row_of(battle, first, count if count > 1 else None)
 
 
+def turn_verdict(verdict: Verdict) -> Verdict:
+    """Return the verdict on two images in the other order."""
+    turned: dict[Verdict, Verdict] = {"left": "right", "right": "left"}
+    return turned.get(verdict, verdict)
+
+
 def verdict_of(answer: str) -> Verdict:
     """Return the verdict of a battle for a judge's answer. The first image counts as the left one."""
     words = {"first": "left", "second": "right", "both_bad": "both-bad"}

@@ -9,12 +9,32 @@ import pandas as pd
 from t2i_core.api.errors import BadOption, did_you_mean
 from t2i_core.io.table import TableRow, read_table
 
-from .groups import PeopleGroup
+from .groups import UNDECIDED, PeopleGroup
 
 COLUMNS = ("model", "prompt", "annotator", "question", "answer")
 HUMAN = "human"
 """The question whether the image, or most images of a prompt, show a human."""
 _HUMAN_ANSWERS = {"yes": "yes", "human": "yes", "1": "yes", "no": "no", "not human": "no", "0": "no"}
+
+
+def mean_person() -> dict[str, list[dict[str, str]]]:
+    """Return which of people's answers mean that an image shows a person, and which that it shows none."""
+    return {
+        choice: [{HUMAN: answer} for answer, meant in _HUMAN_ANSWERS.items() if meant == choice]
+        for choice in ("yes", "no")
+    }
+
+
+def mean_categories(name: str, group: PeopleGroup) -> dict[str, list[dict[str, str]]]:
+    """Return which of people's answers mean each category of a group, by its text, and which mean none."""
+    words = {c.name: (c.name, *c.words) for c in group.categories}
+    means = {
+        text: [{name: word} for word in words[category]]
+        for category, text in zip(group.names, group.texts, strict=True)
+    }
+    return {**means, "": [*mean_person()["no"], *({name: word} for word in sorted(UNDECIDED))]}
+
+
 GRID = -1
 """Stands in place of a seed if an answer is about all images of a prompt."""
 UNITS = ["model", "prompt", "seed"]

@@ -1,0 +1,111 @@
+"""The judge `people`: people's answers about the images, by vote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from t2i_core.api import Failure, Preference, Query, QuestionAnswer, VisualQuestion
+from t2i_core.api.capabilities.prefer import Verdict
+from t2i_core.api.image import Image
+from t2i_core.api.rater_answer import RaterAnswer
+from t2i_core.io.answers import BOTH_BAD, LEFT, PREFERENCE, RIGHT, TIE, AnswerFile
+from t2i_core.io.majority import find_majority
+
+from .answer_index import AnswerIndex, FoundAnswer
+from .question_match import OtherAnswer, read_vote
+
+_VERDICTS: Mapping[str, Verdict] = {LEFT: "first", RIGHT: "second", TIE: "tie", BOTH_BAD: "both_bad"}
+_TURNED: Mapping[Verdict, Verdict] = {"first": "second", "second": "first"}
+
+
+class PeopleJudge:
+    """Answers queries with what people answered about the same images.
+
+    Args:
+        file: The answers.
+    """
+
+    def __init__(self, file: AnswerFile) -> None:
+        self._file = file
+        self._index = AnswerIndex(file.answers)
+        self.settings = {
+            "answers": len(file.answers),
+            "raters": len({answer.rater for answer in file.answers}),
+            "left_out": dict(file.left_out),
+        }
+
+    def observe(
+        self, capability: str, queries: Iterable[Query]
+    ) -> Iterator[tuple[Query, QuestionAnswer | Preference | Failure]]:
+        """Yield each query with people's answer; images that nobody was asked about are missing."""
+        answer = self._prefer if capability == "prefer" else self._answer
+        for query in queries:
+            for image in query.images:
+                _ = image.pixels  # a damaged image fails, whatever people saw
+            yield query, answer(query)
+
+    def _prefer(self, query: Query) -> Preference | Failure:
+        asked = [
+            found for found in self._index.find([[i] for i in query.images]) if found.answer.question == PREFERENCE
+        ]
+        if not asked:
+            return self._miss("nobody compared these images")
+        verdicts = {found.answer.rater: (_turn(found), found.as_shown) for found in asked}
+        votes = [RaterAnswer(rater, verdict, shown) for rater, (verdict, shown) in verdicts.items()]
+        counts = find_majority(vote.answer for vote in votes)
+        margin = (counts.counts.get("first", 0) - counts.counts.get("second", 0)) / counts.raters
+        chosen: Verdict = "tie"
+        if counts.answer is not None:
+            chosen = next(verdict for verdict in _VERDICTS.values() if verdict == counts.answer)
+        return Preference(chosen, margin, votes=tuple(votes))
+
+    def _answer(self, query: Query) -> QuestionAnswer | Failure:
+        question = VisualQuestion.of(query)
+        sides = _split_sides(question, query.images)
+        found = list(self._index.find(sides)) if len(sides) < 3 else []
+        if question.per_grid and len(query.images) == 1:
+            found += self._index.find_with(query.images[0])
+        votes = []
+        for rater in dict.fromkeys(one.answer.rater for one in found):
+            try:
+                vote = read_vote(question, [one for one in found if one.answer.rater == rater])
+            except OtherAnswer as error:
+                return Failure(
+                    f"{self._file.path}: {rater} answers {str(error)!r}, which is not one of the choices of "
+                    f"{question.text!r}: {', '.join(question.choices)}"
+                )
+            if vote is not None:
+                votes.append(RaterAnswer(rater, vote))
+        if not votes:
+            return self._miss(f"nobody was asked {question.text!r} about this image")
+        return _count(question, votes)
+
+    def _miss(self, reason: str) -> Failure:
+        names = ", ".join(dict.fromkeys(answer.question for answer in self._file.answers))
+        return Failure(f"{reason} ({self._file.path} has answers to {names})", missing=True)
+
+
+def _turn(found: FoundAnswer) -> Verdict:
+    """Return a person's verdict on the images in the order of the query."""
+    verdict = _VERDICTS[found.answer.answer]
+    return verdict if found.as_shown else _TURNED.get(verdict, verdict)
+
+
+def _split_sides(question: VisualQuestion, images: Sequence[Image]) -> list[Sequence[Image]]:
+    if question.grids is None:
+        return [[image] for image in images]
+    first = question.grids[0]
+    return [images[:first], images[first:]]
+
+
+def _count(question: VisualQuestion, votes: Sequence[RaterAnswer]) -> QuestionAnswer | Failure:
+    """Return the answer of several people: the shares of the choices, and the majority."""
+    counts = find_majority(vote.answer for vote in votes)
+    if not question.choices:
+        if counts.answer is None:
+            return Failure(f"people give different answers to {question.text!r}", missing=True)
+        return QuestionAnswer(text=counts.answer, votes=tuple(votes))
+    shares = np.array([counts.counts.get(choice, 0) / counts.raters for choice in question.choices])
+    chosen = None if counts.answer is None else question.choices.index(counts.answer)
+    return QuestionAnswer(question.choices, chosen, shares, votes=tuple(votes))
