@@ -12,6 +12,9 @@ OBJECT, NUMBER, COLOUR = "object", "number", "colour"
 OBJECT_A, OBJECT_B, RELATION = "object A", "object B", "relation"
 """Questions about two objects: each of them, and where object B is (`left`: to the left of object A)."""
 
+COMPONENTS = (OBJECT, NUMBER, COLOUR, OBJECT_A, OBJECT_B, RELATION)
+"""All questions."""
+
 Combination = dict[str, str]
 """Answers by question that mean something together."""
 

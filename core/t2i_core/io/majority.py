@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from .answers import CANNOT_TELL
+from .answers import BOTH_BAD, CANNOT_TELL, LEFT, RIGHT, TIE
 
 
 @dataclass(frozen=True)
@@ -39,3 +39,27 @@ def find_majority(answers: Iterable[str]) -> Majority:
     first, *others = [*counts.most_common(2), (CANNOT_TELL, 0)]
     clear = first[0] != CANNOT_TELL and first[1] > others[0][1]
     return Majority(dict(counts), first[0] if clear else None)
+
+
+_TURNED = {LEFT: RIGHT, RIGHT: LEFT}
+
+
+def turn_preference(answer: str) -> str:
+    """Return a preference between two sides as an answer about them in the other order."""
+    return _TURNED.get(answer, answer)
+
+
+def find_preferred(answers: Iterable[str]) -> tuple[str, float]:
+    """Return what several people prefer, and by how much.
+
+    Args:
+        answers: Each person's preference: left, right, tie or both-bad; one or more.
+
+    Returns:
+        The side with more votes than the other. Without one, both-bad if more than half say so, otherwise tie. And
+        the margin: the share of left votes less the share of right votes, in [-1, 1].
+    """
+    counts = Counter(answers)
+    margin = counts[LEFT] - counts[RIGHT]
+    neither = BOTH_BAD if 2 * counts[BOTH_BAD] > counts.total() else TIE
+    return (LEFT if margin > 0 else RIGHT if margin < 0 else neither), margin / counts.total()

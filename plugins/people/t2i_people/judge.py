@@ -9,14 +9,14 @@ from t2i_core.api import Failure, Preference, Query, QuestionAnswer, VisualQuest
 from t2i_core.api.capabilities.prefer import Verdict
 from t2i_core.api.image import Image
 from t2i_core.api.rater_answer import RaterAnswer
+from t2i_core.io.answer_meaning import OtherAnswer
 from t2i_core.io.answers import BOTH_BAD, LEFT, PREFERENCE, RIGHT, TIE, AnswerFile
-from t2i_core.io.majority import find_majority
+from t2i_core.io.majority import find_majority, find_preferred, turn_preference
 
-from .answer_index import AnswerIndex, FoundAnswer
-from .question_match import OtherAnswer, read_vote
+from .answer_index import AnswerIndex
+from .question_match import read_vote
 
 _VERDICTS: Mapping[str, Verdict] = {LEFT: "first", RIGHT: "second", TIE: "tie", BOTH_BAD: "both_bad"}
-_TURNED: Mapping[Verdict, Verdict] = {"first": "second", "second": "first"}
 
 
 class PeopleJudge:
@@ -51,14 +51,14 @@ class PeopleJudge:
         ]
         if not asked:
             return self._miss("nobody compared these images")
-        verdicts = {found.answer.rater: (_turn(found), found.as_shown) for found in asked}
-        votes = [RaterAnswer(rater, verdict, shown) for rater, (verdict, shown) in verdicts.items()]
-        counts = find_majority(vote.answer for vote in votes)
-        margin = (counts.counts.get("first", 0) - counts.counts.get("second", 0)) / counts.raters
-        chosen: Verdict = "tie"
-        if counts.answer is not None:
-            chosen = next(verdict for verdict in _VERDICTS.values() if verdict == counts.answer)
-        return Preference(chosen, margin, votes=tuple(votes))
+        last = {found.answer.rater: found for found in asked}.values()
+        answers = [one.answer.answer if one.as_shown else turn_preference(one.answer.answer) for one in last]
+        verdict, margin = find_preferred(answers)
+        votes = [
+            RaterAnswer(one.answer.rater, _VERDICTS[answer], one.as_shown)
+            for one, answer in zip(last, answers, strict=True)
+        ]
+        return Preference(_VERDICTS[verdict], margin, votes=tuple(votes))
 
     def _answer(self, query: Query) -> QuestionAnswer | Failure:
         question = VisualQuestion.of(query)
@@ -84,12 +84,6 @@ class PeopleJudge:
     def _miss(self, reason: str) -> Failure:
         names = ", ".join(dict.fromkeys(answer.question for answer in self._file.answers))
         return Failure(f"{reason} ({self._file.path} has answers to {names})", missing=True)
-
-
-def _turn(found: FoundAnswer) -> Verdict:
-    """Return a person's verdict on the images in the order of the query."""
-    verdict = _VERDICTS[found.answer.answer]
-    return verdict if found.as_shown else _TURNED.get(verdict, verdict)
 
 
 def _split_sides(question: VisualQuestion, images: Sequence[Image]) -> list[Sequence[Image]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from t2i_core.api import About, JudgeInfo, Loading, Setup, hookimpl
 from t2i_core.api.options import Options
 
 if TYPE_CHECKING:
+    from t2i_core.io.answers import AnswerFile
+
     from .judge import PeopleJudge
 
 
@@ -33,24 +36,51 @@ def t2i_judges() -> list[JudgeInfo]:
 
 
 def _create(setup: Setup[Options]) -> PeopleJudge:
-    from t2i_core.io.answers import read_answers
-
     from .judge import PeopleJudge
 
-    return PeopleJudge(read_answers(Path(setup.argument or "")))
+    return PeopleJudge(_read(setup.argument))
 
 
 def _check(setup: Setup[Options]) -> None:
-    from t2i_core.io.answers import read_answers
-
-    read_answers(Path(setup.argument or ""))
+    _read(setup.argument)
 
 
 def _list_content(argument: str | None, _: Options) -> Iterable[str]:
-    """Return a digest of the answers that count: a database under use is more than one file."""
-    from dataclasses import asdict
+    """Return a digest of the answers that count: a database in use is more than one file."""
+    path = Path(argument or "")
+    return [_digest_state(path, _find_state(path))]
 
-    from t2i_core.api.digest import digest_data
+
+def _read(argument: str | None) -> AnswerFile:
+    """Return the answers of a file, read again only if it has changed: a plan asks for them again and again."""
+    path = Path(argument or "")
+    return _read_state(path, _find_state(path))
+
+
+@lru_cache(maxsize=4)
+def _read_state(path: Path, _: object) -> AnswerFile:
     from t2i_core.io.answers import read_answers
 
-    return [digest_data([asdict(answer) for answer in read_answers(Path(argument or "")).answers])]
+    return read_answers(path)
+
+
+@lru_cache(maxsize=4)
+def _digest_state(path: Path, state: object) -> str:
+    from hashlib import sha256
+
+    digest = sha256()
+    for answer in _read_state(path, state).answers:
+        digest.update(f"{answer!r}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _find_state(path: Path) -> object:
+    """Return what changes when the file, or the log of its database, does."""
+    found = []
+    for each in (path, Path(f"{path}-wal")):
+        try:
+            stat = each.stat()
+            found.append((stat.st_mtime_ns, stat.st_size, stat.st_ino))
+        except (OSError, ValueError):
+            found.append((0, 0, 0))
+    return tuple(found)
