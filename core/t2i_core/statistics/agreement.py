@@ -9,6 +9,7 @@ References:
     J. Cohen, A coefficient of agreement for nominal scales (1960).
     J. L. Fleiss, Measuring nominal scale agreement among many raters (1971).
     K. Krippendorff, Content analysis, 2nd edition (2004), chapter 11.
+    K. Krippendorff, Computing Krippendorff's alpha-reliability (2011), for ordinal and interval answers.
     J. Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient (2004), for phi.
 """
 
@@ -18,7 +19,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -32,6 +33,9 @@ QUESTIONS: dict[Raters, str] = {
     "fixed": "new items of this kind, these raters",
     "new": "new items of this kind and new raters",
 }
+Measurement = Literal["nominal", "ordinal", "interval"]
+"""Level of measurement of answers: which differences between two answers mean something."""
+
 _ROUNDS = 1000
 _ROUNDING = 1e-12
 
@@ -138,10 +142,11 @@ def krippendorff_alpha(
     cluster: Iterable[Hashable] | None = None,
     *,
     excluded: Collection[Hashable] = (),
+    measurement: Measurement = "nominal",
     raters: Raters = "fixed",
     level: float = 0.95,
 ) -> Estimate:
-    """Return Krippendorff's nominal alpha of answers with its confidence interval.
+    """Return Krippendorff's alpha of answers with its confidence interval.
 
     Raters may have answered on different items. Items with a single answer do not count.
 
@@ -151,6 +156,8 @@ def krippendorff_alpha(
         answer: The answers.
         cluster: The cluster of each answer's item, such as its prompt. If None, each item is its own.
         excluded: Answers that count as missing, such as ties.
+        measurement: The level of measurement. "nominal": two answers are equal or not. "ordinal": numbers of which
+            only the order counts, as of a rating scale. "interval": numbers whose differences count.
         raters: "fixed" for an interval about these raters; "new" resamples them too, which takes at least three.
         level: The confidence level, in (0, 1).
 
@@ -159,10 +166,18 @@ def krippendorff_alpha(
 
     Raises:
         ValueError: If the lengths differ, a rater answers twice on an item, an item lies in two clusters, `raters`
-            is unknown, or the level lies outside (0, 1).
+            or `measurement` is unknown, answers to be ordered are not finite numbers, or the level lies outside
+            (0, 1).
     """
-    answers = _read_answers(item, rater, answer, cluster, excluded)
-    return _estimate_answers(_compute_alpha, answers, raters, level)
+    if measurement not in get_args(Measurement):
+        raise ValueError(f"measurement must be one of {', '.join(get_args(Measurement))}, got {measurement!r}")
+    given = list(answer)
+    answers = _read_answers(item, rater, given, cluster, excluded)
+    if measurement == "nominal":
+        return _estimate_answers(_compare_equal(_compute_alpha), answers, raters, level)
+    answers, values = _sort_answers(answers, [each for each in given if each not in excluded])
+    scale = values if measurement == "interval" else None
+    return _estimate_answers(_compare_distance(scale), answers, raters, level)
 
 
 def fleiss_kappa(
@@ -187,7 +202,7 @@ def fleiss_kappa(
     answers = _read_answers(item, rater, answer, cluster, ())
     if len(set(np.bincount(answers.item))) > 1:
         raise ValueError("items have different numbers of answers; use krippendorff_alpha")
-    return _estimate_answers(_compute_fleiss, answers, raters, level)
+    return _estimate_answers(_compare_equal(_compute_fleiss), answers, raters, level)
 
 
 def _compute_alpha(agreement: float, counts: Floats) -> Coefficient:
@@ -237,32 +252,96 @@ def _read_answers(
     return found
 
 
-def _coefficient_of(
-    of: Callable[[float, Floats], Coefficient], answers: _Answers
-) -> tuple[Callable[[Floats], Coefficient], Codes]:
+def _sort_answers(answers: _Answers, given: list[Hashable]) -> tuple[_Answers, Floats]:
+    """Return the answers with codes in the order of their values, and the value of each code.
+
+    Raises:
+        ValueError: If an answer is not a finite number.
+    """
+    try:
+        numbers = np.array([float(each) for each in given], np.float64)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"ordinal and interval answers must be numbers ({error})") from None
+    if not np.isfinite(numbers).all():
+        raise ValueError("ordinal and interval answers must be finite numbers")
+    values, codes = np.unique(numbers, return_inverse=True)
+    return replace(answers, answer=codes.astype(np.intp)), values
+
+
+_OfCounts = Callable[[Floats], Callable[[Floats], Coefficient]]
+"""Takes how often each item has each answer, shape (items, kinds), and returns a coefficient as a function of the
+items' weights."""
+
+
+def _compare_equal(of: Callable[[float, Floats], Coefficient]) -> _OfCounts:
+    """Return a coefficient in which two answers agree if they are equal.
+
+    Args:
+        of: Takes the observed agreement and the weighted number of each answer.
+    """
+
+    def prepare(counts: Floats) -> Callable[[Floats], Coefficient]:
+        size = counts.sum(axis=1)
+        # the pairs of equal answers among all pairs of an item, times its number of answers
+        agreed = (np.square(counts).sum(axis=1) - size) / np.maximum(size - 1, 1)
+
+        def compute(weights: Floats) -> Coefficient:
+            # no dot products: BLAS starts threads for those, which wait on a busy machine
+            weighted = (counts * weights[:, None]).sum(axis=0)
+            return of(float((agreed * weights).sum()) / float(weighted.sum()), weighted)
+
+        return compute
+
+    return prepare
+
+
+def _compare_distance(values: Floats | None) -> _OfCounts:
+    """Return alpha in which two answers disagree by the square of their distance.
+
+    Args:
+        values: The value of each answer, ascending. None for ordinal answers: then it is the mean rank among all
+            answers of the items, so that the distance counts the answers in between.
+    """
+
+    def prepare(counts: Floats) -> Callable[[Floats], Coefficient]:
+        size = counts.sum(axis=1)
+
+        def compute(weights: Floats) -> Coefficient:
+            weighted = (counts * weights[:, None]).sum(axis=0)
+            n = float(weighted.sum())
+            scale = np.cumsum(weighted) - weighted / 2 if values is None else values[: counts.shape[1]]
+            scale = scale - scale[0]
+            # the sum of squared differences over all ordered pairs of n numbers is 2 (n x sum of squares - sum^2)
+            sums, squares = (counts * scale).sum(axis=1), (counts * np.square(scale)).sum(axis=1)
+            apart = 2 * (size * squares - np.square(sums)) / np.maximum(size - 1, 1)
+            observed = float((apart * weights).sum()) / n
+            total = float((weighted * scale).sum())
+            spread = 2 * (n * float((weighted * np.square(scale)).sum()) - total**2)
+            expected = spread / (n * (n - 1)) if n > 1 else 0.0
+            present = scale[weighted > 0]
+            largest = float(np.square(present[-1] - present[0])) if len(present) else 0.0
+            if expected <= _ROUNDING * max(largest, 1.0):
+                return math.nan, 0.0
+            return 1 - observed / expected, expected / largest
+
+        return compute
+
+    return prepare
+
+
+def _coefficient_of(of: _OfCounts, answers: _Answers) -> tuple[Callable[[Floats], Coefficient], Codes]:
     """Return a coefficient as a function of items' weights, and the cluster of each item with two answers."""
     size = np.bincount(answers.item)
     answers = answers.take((size > 1)[answers.item]) if len(size) else answers
     items = int(answers.item.max()) + 1 if len(answers.item) else 0
     kinds = int(answers.answer.max()) + 1 if items else 0
     counts = np.bincount(answers.item * kinds + answers.answer, minlength=items * kinds).reshape(items, kinds)
-    size = counts.sum(axis=1)
-    # the pairs of equal answers among all pairs of an item, times its number of answers
-    agreed = (np.square(counts).sum(axis=1) - size) / np.maximum(size - 1, 1)
     cluster = np.zeros(items, dtype=np.intp)
     cluster[answers.item] = answers.cluster
-
-    def compute(weights: Floats) -> Coefficient:
-        # no dot products: BLAS starts threads for those, which wait on a busy machine
-        weighted = (counts * weights[:, None]).sum(axis=0)
-        return of(float((agreed * weights).sum()) / float(weighted.sum()), weighted)
-
-    return compute, cluster
+    return of(counts.astype(np.float64)), cluster
 
 
-def _estimate_answers(
-    of: Callable[[float, Floats], Coefficient], answers: _Answers, raters: Raters, level: float
-) -> Estimate:
+def _estimate_answers(of: _OfCounts, answers: _Answers, raters: Raters, level: float) -> Estimate:
     check_level(level)
     if raters not in QUESTIONS:
         raise ValueError(f"raters must be one of {', '.join(QUESTIONS)}, got {raters!r}")

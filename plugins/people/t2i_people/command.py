@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from .answers_command import agree, tally
 from .page.command import export, serve
 
 app = typer.Typer(
@@ -12,5 +13,5 @@ app = typer.Typer(
     help="Ask people about the images of runs, and use their answers.",
 )
 
-for command in (serve, export):
+for command in (serve, export, tally, agree):
     app.command()(command)
