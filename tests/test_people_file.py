@@ -13,10 +13,12 @@ import pandas as pd
 import pytest
 from t2i_arena_elo.battle_files import write_battles
 from t2i_arena_elo.battles import Battle
+from t2i_arena_elo.ratings import rate
+from t2i_arena_elo.rows import battles_of
 from t2i_bias.options import BiasOptions
 from t2i_bias.people_comparison import compare_with_people as compare_bias
 from t2i_core import evaluate
-from t2i_core.api import Generated, GeneratorInfo, Prompt, Study
+from t2i_core.api import Generated, GeneratorInfo, NoJudge, Prompt, Study
 from t2i_core.engine.request import ModelRequest
 from t2i_core.io.answers import PREFERENCE, find_places, read_answers, write_answers
 from t2i_core.results.run import Run
@@ -166,11 +168,12 @@ def test_elo_has_a_row_for_each_vote_and_keeps_who_gave_it(runs: dict[str, Run])
     table = runs[".sqlite"].measurements()
     table = table[table["metric"] == "elo"]
     assert len(table) == 6 * 2 * 3
-    assert table.groupby("judge", observed=True).size().to_dict() == {"Ann": 12, "Bob": 12, "Cid": 12}
+    assert table.groupby("rater", observed=True).size().to_dict() == {"Ann": 12, "Bob": 12, "Cid": 12}
     assert set(table["human"]) == {"yes"}
     # Cid prefers the other model in every second image, whichever side it was on
-    assert table.groupby("judge", observed=True)["value"].mean().to_dict() == {"Ann": 1, "Bob": 1, "Cid": 0.5}
+    assert table.groupby("rater", observed=True)["value"].mean().to_dict() == {"Ann": 1, "Bob": 1, "Cid": 0.5}
     assert set(table["shown"]) == {"first", "second"}
+    assert rate(battles_of(table), rounds=100).clusters == "prompts x annotators"
 
 
 def test_the_table_gives_the_results_of_the_database(runs: dict[str, Run]) -> None:
@@ -219,6 +222,33 @@ def test_one_file_serves_the_analyses(
     assert tables[0].keys() == tables[1].keys()
     for name, first in tables[0].items():
         pd.testing.assert_frame_equal(first, tables[1][name])
+
+
+def test_the_yes_no_form_asks_what_rewards_ask(
+    votes: tuple[Path, Path, pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words of the form are those of core's adapter from answers to rewards."""
+    form = read_form("yes-no").questions[0]
+    lines = [
+        ("Ann", "shown", "yes" if label == "good" else "no", form.about(PROMPTS[prompt].text).text, digest)
+        for label, prompt, digest in votes[2][["model", "prompt", "digest"]].itertuples(index=False)
+    ]
+    names = ("rater", "question", "answer", "text", "left_images")
+    pd.DataFrame(lines, columns=list(names)).to_csv(tmp_path / "shown.csv", index=False)
+    found = evaluate(
+        "reward", [model("good"), model("bad")], judge=f"people:{tmp_path / 'shown.csv'}", out=tmp_path / "run",
+        prompts="tiam-5-2", limit=6, seeds=2, noise="per-prompt",
+    )  # fmt: skip
+    assert {r.label: r.score for r in found.results} == {"good": 1, "bad": 0}
+    assert all(result.n_ok == 12 for result in found.results)
+
+
+@pytest.mark.parametrize("metric", ["clipscore", "scs"])
+def test_people_are_not_asked_for_numbers(
+    votes: tuple[Path, Path, pd.DataFrame], tmp_path: Path, metric: str
+) -> None:
+    with pytest.raises(NoJudge, match="people cannot be asked this"):
+        run(tmp_path, votes[0], metric)
 
 
 def test_battles_of_the_arena_are_read_as_answers(tmp_path: Path) -> None:
