@@ -12,7 +12,7 @@ from ..api.adapter import Adapter, expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.errors import NotHere
 from ..api.image import ImagePlace
-from ..api.judge import Capability, Query
+from ..api.judge import FOR_PEOPLE, Capability, Query
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
 from ..api.metric_input import Need, Sample, ask_about_image
 from ..api.metric_output import SettledMeasure
@@ -92,11 +92,19 @@ class Served:
         """Return the queries to the judge about one sample or pair, adapters applied."""
         if self.by_people:
             samples = tuple(map(_add_place, samples))
-        return [inner for query in self.need.queries(samples) for inner in expand(self.chain, query)]
+        queries = [inner for query in self.need.queries(samples) for inner in expand(self.chain, query)]
+        return queries if self.by_people else list(map(_drop_for_people, queries))
 
     def judge_fingerprint(self, model: Model) -> str:
         """Return the digest of everything but the query that the observations depend on."""
         return self._judge if self.choice else model.component.judge_fingerprint
+
+
+def _drop_for_people(query: Query) -> Query:
+    """Return a query without what only people need."""
+    if FOR_PEOPLE not in query.params:
+        return query
+    return replace(query, params={name: value for name, value in query.params.items() if name != FOR_PEOPLE})
 
 
 def _add_place(sample: Sample) -> Sample:

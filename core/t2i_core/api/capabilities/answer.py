@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..failure import Failure
-from ..judge import Query
+from ..judge import FOR_PEOPLE, Query
 from ..observation import SOME, Labels, Observation, QueryShape, check_text
 from ..prompt import Scene
 from ..rater_answer import RaterAnswer, check_rater_answers, read_rater_answers
@@ -78,10 +78,9 @@ class VisualQuestion:
             params["grids"] = list(self.grids)
         if self.scene is not None:
             params["scene"] = self.scene.to_json()
-        if self.meant_by:
-            params["meant_by"] = {choice: list(map(dict, own)) for choice, own in self.meant_by.items()}
-        if self.per_grid:
-            params["per_grid"] = True
+        if self.meant_by or self.per_grid:
+            meant_by = {choice: list(map(dict, own)) for choice, own in self.meant_by.items()}
+            params[FOR_PEOPLE] = {"meant_by": meant_by, "per_grid": self.per_grid}
         return Query(images, (self.text, *self.choices), params)
 
     @classmethod
@@ -89,14 +88,15 @@ class VisualQuestion:
         """Return the question of a query of the capability `answer`, with its params as typed fields."""
         text, *choices = query.texts
         grids, scene = query.params.get("grids"), query.params.get("scene")
+        people = query.params.get(FOR_PEOPLE, {})
         return cls(
             text=text,
             choices=tuple(choices),
             ordered=bool(query.params.get("ordered", False)),
             grids=(int(grids[0]), int(grids[1])) if grids else None,
             scene=Scene.from_json(scene) if isinstance(scene, Mapping) else None,
-            meant_by=query.params.get("meant_by", {}),
-            per_grid=bool(query.params.get("per_grid", False)),
+            meant_by=people.get("meant_by", {}),
+            per_grid=bool(people.get("per_grid", False)),
         )
 
 
