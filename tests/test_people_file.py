@@ -97,7 +97,13 @@ def fill(path: Path, samples: pd.DataFrame) -> None:
     people = show_people(
         {"hat": ("hat", "no hat"), "hair": ("short", "long"), "coat": ("red", "blue")}, 1
     ).questions
-    store.put_study(questions=[describe(each) for each in (*components, *people)], question="Which is better?")
+    questions = [describe(each) for each in (*components, *people)]
+    scenes = [prompt.scene for prompt in PROMPTS.values() if prompt.scene is not None]
+    names = sorted({one.cls.name for scene in scenes for one in scene.objects})
+    for question in questions:
+        if question["name"].startswith("object"):
+            question["choices"] += names  # as a study file may have it, for tiam's objects
+    store.put_study(questions=questions, question="Which is better?")
     named = [
         (str(label), str(prompt), int(seed), str(digest))
         for label, prompt, seed, digest in samples[["model", "prompt", "seed", "digest"]].itertuples(index=False)

@@ -30,6 +30,7 @@ answers = st.builds(
     time=st.none() | st.floats(0, 2e9),
     seconds=st.none() | st.floats(0, 1e4),
     probability=st.none() | st.floats(0.001, 1),
+    choices=st.lists(texts.filter(lambda text: "|" not in text), max_size=3).map(tuple),
 )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from ..api.errors import BadFolder, BadOption
 from ..files.atomic_write import replace_file
 from ..files.spreadsheet import escape
-from .rater_rules import find_careless
+from .rater_rules import SEVERAL, find_careless
 from .table import parse_table
 from .text_file import read_text
 
@@ -78,6 +78,7 @@ class HumanAnswer:
         instructions: SHA-256 (hex) of the instructions that the rater read; empty if there were none.
         probability: Probability with which these images were drawn to be asked about, in (0, 1]; None if they
             were not drawn.
+        choices: The answers that were offered; empty if they are not known.
     """
 
     rater: str
@@ -94,6 +95,7 @@ class HumanAnswer:
     task: str = ""
     instructions: str = ""
     probability: float | None = None
+    choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.part not in get_args(Part):
@@ -188,7 +190,7 @@ def read_answers(path: Path) -> AnswerFile:
 COLUMNS = (
     *("rater", "question", "answer", "prompt", "left", "right", "left_seeds", "right_seeds"),
     *("left_images", "right_images", "text", "subset", "time", "seconds"),
-    *("part", "expected", "task", "instructions", "probability"),
+    *("part", "expected", "task", "instructions", "probability", "choices"),
 )
 """Columns of the CSV form. `left` alone names the model if one side is shown."""
 
@@ -223,7 +225,7 @@ def _list_cells(answer: HumanAnswer) -> Sequence[Any]:
         " ".join(map(str, left.seeds)), " ".join(map(str, right.seeds)),
         " ".join(left.digests), " ".join(right.digests), answer.text, answer.subset, answer.time, answer.seconds,
         "" if answer.part == "answer" else answer.part, answer.expected, answer.task, answer.instructions,
-        answer.probability,
+        answer.probability, SEVERAL.join(answer.choices),
     ]  # fmt: skip
     return ["" if cell is None else cell for cell in known]
 
@@ -289,6 +291,7 @@ def _parse(cells: Mapping[str, str]) -> HumanAnswer:
         task=cells.get("task", ""),
         instructions=cells.get("instructions", ""),
         probability=_parse_number(cells, "probability"),
+        choices=tuple(cells["choices"].split(SEVERAL)) if "choices" in cells else (),
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis
 from t2i_core.io.answer_meaning import find_meant_choice
-from t2i_core.io.answers import CANNOT_TELL, SHOWN, locate, read_answers
+from t2i_core.io.answers import CANNOT_TELL, SHOWN, HumanAnswer, locate, read_answers
 from t2i_core.io.component_answers import (
     COMPONENTS,
     Combination,
@@ -43,15 +43,16 @@ def read_people(path: Path, rows: pd.DataFrame, places: Mapping[str, tuple[str, 
         BadOption: The file is not valid, or has no such answers.
     """
     found = read_answers(path).about(SHOWN, *COMPONENTS)
-    named: dict[tuple[Any, ...], dict[str, str]] = {}
+    by_person: dict[tuple[Any, ...], dict[str, HumanAnswer]] = {}
     for answer in locate(found, places):
         if answer.seed is not None:
             key = answer.shown[0].model, answer.prompt, answer.seed, answer.rater
-            named.setdefault(key, {})[answer.question] = answer.answer
+            by_person.setdefault(key, {})[answer.question] = answer
     wanted = {str(row["prompt"]): mean_skill(row) for _, row in rows.drop_duplicates("prompt").iterrows()}
     lines = []
-    for (*unit, rater), own in named.items():
-        said = own.get(SHOWN) or find_meant_choice({"yes": wanted.get(unit[1], ()), "no": ()}, own)
+    for (*unit, rater), own in by_person.items():
+        means = {"yes": wanted.get(unit[1], ()), "no": ()}
+        said = own[SHOWN].answer if SHOWN in own else find_meant_choice(means, list(own.values()))
         if said not in (None, "yes", "no", CANNOT_TELL):
             raise BadOption(f"{path}: {rater} about prompt {unit[1]!r}: answer must be yes or no (got {said!r})")
         if said is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from t2i_core.api.capabilities.answer import VisualQuestion
 from t2i_core.io.answer_meaning import OtherAnswer, find_meant_choice, fold_words
@@ -11,7 +11,7 @@ from t2i_core.io.answers import CANNOT_TELL
 from .answer_index import FoundAnswer
 
 
-def read_vote(question: VisualQuestion, found: Iterable[FoundAnswer]) -> str | None:
+def read_vote(question: VisualQuestion, found: Sequence[FoundAnswer]) -> str | None:
     """Return what one person answers to a question: a choice, words if it has no choices, or `CANNOT_TELL`.
 
     A question is found by its words, also in place of its name. If the person was not asked it in these words, the
@@ -27,13 +27,11 @@ def read_vote(question: VisualQuestion, found: Iterable[FoundAnswer]) -> str | N
     Raises:
         OtherAnswer: If the answer is not among the choices.
     """
-    named: dict[str, str] = {}
     for answer, as_shown in found:
-        named[answer.question] = answer.answer
         # choices about two sides may name them by their order, so answers in the other order do not count
         if as_shown and fold_words(question.text) in (fold_words(answer.text), fold_words(answer.question)):
             return _take_choice(question.choices, answer.answer)
-    return find_meant_choice(question.meant_by, named)
+    return find_meant_choice(question.meant_by, [answer for answer, _ in found])
 
 
 def _take_choice(choices: Sequence[str], answer: str) -> str:

@@ -119,6 +119,13 @@ def test_answers_to_other_questions_count_that_mean_a_choice(
         assert found.explain_no_choice().missing
 
 
+def test_who_could_not_say_dog_has_not_said_that_there_is_none() -> None:
+    answer = said("a", "none")
+    assert ask([replace(answer, choices=("cat", "none"))], DOG.about(A)).missing
+    assert ask([replace(answer, choices=("Dog", "none"))], DOG.about(A)).choice == "no"
+    assert ask([answer], DOG.about(A)).choice == "no"
+
+
 def test_an_image_that_nobody_saw_is_missing_and_one_that_is_damaged_fails(tmp_path: Path) -> None:
     assert ask([said("a", "dog")], DOG.about(B)).missing
     assert ask([said("a", "dog", "colour")], DOG.about(A)).missing
