@@ -72,7 +72,7 @@ def run(out: Path, votes: Path, metrics: Any = METRICS) -> Run:
         limit=6,
         seeds=2,
         noise="per-prompt",
-        options={"metric:paintskills": {"upper": None}},
+        options={"metric:paintskills": {"upper": None}} if "paintskills" in metrics else {},
     )
 
 
@@ -228,6 +228,31 @@ def test_one_file_serves_the_analyses(
     assert tables[0].keys() == tables[1].keys()
     for name, first in tables[0].items():
         pd.testing.assert_frame_equal(first, tables[1][name])
+
+
+def test_a_grid_votes_for_its_prompt_in_bias(
+    votes: tuple[Path, Path, pd.DataFrame], tmp_path: Path, runs: dict[str, Run]
+) -> None:
+    """The page's own form shows up to nine images of a prompt together."""
+    table = runs[".sqlite"].measurements()
+    prompts = sorted(table.loc[table["metric"] == "bias", "prompt"].astype(str).unique())
+    lines = [
+        (rater, question, answer, prompt, label, "0 1")
+        for number, prompt in enumerate(prompts)
+        for label in ("good", "bad")
+        for rater, hat in (("Ann", "hat"), ("Bob", "hat" if number else "no hat"))
+        for question, answer in (("human", "yes"), ("hat", hat), ("hair", "long"), ("coat", "cannot-tell"))
+    ]
+    names = ["rater", "question", "answer", "prompt", "left", "left_seeds"]
+    pd.DataFrame(lines, columns=names).to_csv(tmp_path / "grids.csv", index=False)
+    found = run(tmp_path / "run", tmp_path / "grids.csv", "bias")
+    rows = found.measurements()
+    chosen = rows[(rows["measure"] == "vote-share") & (rows["value"] == 1)]
+    cast = chosen.groupby(["model", "prompt"], observed=True)["answer"].agg(list)
+    # Ann and Bob are divided on the first prompt
+    assert cast["good"].to_dict() == {
+        prompt: ["hat: hat", "hair: long"] if number else ["hair: long"] for number, prompt in enumerate(prompts)
+    }
 
 
 def test_the_yes_no_form_asks_what_rewards_ask(

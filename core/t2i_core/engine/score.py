@@ -101,8 +101,9 @@ def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
 
 
 def _is_unjudged_bound(of: SampleSet, counts: Counts) -> bool:
-    """Return whether these are images of an upper bound that nobody judged, as people may not have seen them."""
-    return isinstance(of, Job) and of.is_bound and counts.missing == counts.planned
+    """Return whether these are images of an upper bound that were not shown to the people who judge."""
+    of_people = isinstance(of, Job) and of.is_bound and any(served.by_people for served in of.needs)
+    return of_people and counts.missing == counts.planned
 
 
 def make_verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]) -> str | None:
