@@ -1,0 +1,1 @@
+"""Metrics of runs beside people's answers about the same images: how good is a metric?"""

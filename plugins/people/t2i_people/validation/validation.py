@@ -1,0 +1,255 @@
+"""The table of all metrics of runs beside people's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from t2i_core.api.errors import BadOption
+from t2i_core.api.resolver import Resolver, installed_resolver
+from t2i_core.io.answers import read_answers
+from t2i_core.results.run import load_finished_run
+
+from .agreement import (
+    Level,
+    Statistic,
+    make_units,
+    measure_agreement,
+    measure_model_agreement,
+    measure_prompt_agreement,
+)
+from .human_values import HumanValues, list_images, read_human_values
+from .metric_values import MetricValues, read_metric_values
+from .model_pairs import (
+    HumanPreference,
+    MetricDifference,
+    list_pairs,
+    measure_difference,
+    summarize_preference,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """What is set beside people.
+
+    Attributes:
+        metric: The metric; None for a single person beside the others, which is what a metric can reach.
+        by: The metric's judges, if the run has several.
+        measure: The measure; empty for a person.
+        facet: Level of the column of `--by`; empty without one.
+        direction: `higher` if higher values are better; `lower` (signs are flipped); `none` if neither is better;
+            `not known`, if the metric is not installed. Signs stay as they are for the last two.
+    """
+
+    metric: str | None
+    by: str | None = None
+    measure: str = ""
+    facet: str = ""
+    direction: Literal["higher", "lower", "none", "not known"] = "higher"
+
+
+PERSON = Predictor(None)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One line of the table: one statistic of a metric, or of a single person, beside people.
+
+    Attributes:
+        question: The question that people answered.
+        level: `image` (what was shown at once), `prompt`, or `model` (pairs of models for preferences).
+        a: First model, for correlations over the prompts of one pair of models; else empty.
+        b: Second model of the pair.
+        predictor: The metric and measure, or the person.
+        statistic: The statistic.
+    """
+
+    question: str
+    level: Literal["image", "prompt", "model"]
+    a: str
+    b: str
+    predictor: Predictor
+    statistic: Statistic
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A metric's difference of two models, beside people's preference between them.
+
+    Attributes:
+        preference: People's preference.
+        predictor: The metric and measure.
+        difference: The metric's difference.
+    """
+
+    preference: HumanPreference
+    predictor: Predictor
+    difference: MetricDifference
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Metrics beside people.
+
+    Attributes:
+        questions: People's answers to each question.
+        agreements: The table.
+        preferences: People's preference between each two models.
+        differences: The metrics' differences of the same models.
+        notes: What was left out, and why.
+    """
+
+    questions: tuple[HumanValues, ...]
+    agreements: tuple[Agreement, ...]
+    preferences: tuple[HumanPreference, ...]
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+
+    def table(self) -> pd.DataFrame:
+        """Return one row per line of the table."""
+        import pandas as pd
+
+        return pd.DataFrame([_flatten(line) for line in self.agreements])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the output of `--json` as plain data."""
+        return {
+            "questions": [
+                {
+                    "question": each.question,
+                    "form": each.form,
+                    "answers": len(each.table),
+                    "items": len(each.table.drop_duplicates(["models", "prompt", "seeds"])),
+                    "people": each.n_people,
+                }
+                for each in self.questions
+            ],
+            "agreements": [_flatten(line) for line in self.agreements],
+            "preferences": [asdict(each) for each in self.preferences],
+            "differences": [
+                {
+                    "question": each.preference.question,
+                    "a": each.preference.a,
+                    "b": each.preference.b,
+                    **asdict(each.predictor),
+                    **asdict(each.difference),
+                }
+                for each in self.differences
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def _flatten(line: Agreement) -> dict[str, Any]:
+    values = asdict(line.statistic)
+    place = {"question": line.question, "level": line.level, "a": line.a, "b": line.b}
+    return {**place, **asdict(line.predictor), "statistic": values.pop("name"), **values}
+
+
+def validate(
+    runs: Sequence[str | Path],
+    answers: str | Path,
+    *,
+    metrics: Iterable[str] = (),
+    questions: Sequence[str] = (),
+    by: str | None = None,
+    resolver: Resolver[Any] | None = None,
+) -> Validation:
+    """Set each metric of runs beside people's answers about the same images.
+
+    Args:
+        runs: Folders of finished runs.
+        answers: File of people's answers (a database of the voting page, or CSV).
+        metrics: Names of metrics; all, if empty.
+        questions: Names of questions; all, if empty.
+        by: Column of measurements.csv, such as `skill`: each of its levels gets lines of its own.
+        resolver: Finds the metrics, for the direction of their measures; the installed one, if None.
+
+    Raises:
+        BadFolder: If a folder holds no finished run.
+        BadOption: If the answers cannot be read, are about other images, or have no value beside them.
+        UnknownName: If the runs have no metric of a name.
+    """
+    loaded = list({run.folder: run for run in map(load_finished_run, runs)}.values())
+    images = list_images(loaded)
+    read, notes = read_human_values(read_answers(Path(answers)), images, questions)
+    values = read_metric_values(loaded, resolver or installed_resolver(), metrics, by)
+    clusters = {prompt: cluster for each in values for prompt, cluster in each.clusters.items()}
+    lines: list[Agreement] = []
+    preferences: list[HumanPreference] = []
+    differences: list[Difference] = []
+    for human in read:
+        pairs = list_pairs(human) if human.form == "preference" else []
+        shares = [summarize_preference(human, a, b, clusters) for a, b in pairs]
+        preferences += shares
+        for each in [*values, None]:
+            if each is not None and each.scope == "pair" and human.form != "preference":
+                continue
+            found = list(_measure(human, each, pairs, clusters))
+            name = _name_predictor(each)
+            lines += [Agreement(human.question, level, a, b, name, one) for level, a, b, one in found]
+            if each is None:
+                continue
+            gaps = [measure_difference(each, a, b) for a, b in pairs]
+            differences += [Difference(*line) for line in zip(shares, [name] * len(shares), gaps, strict=True)]
+            over_models = list(_measure_models(human, each, shares, gaps))
+            lines += [Agreement(human.question, "model", "", "", name, one) for one in over_models]
+            if not found and not any(gap.value is not None for gap in gaps) and not over_models:
+                label = " ".join(part for part in (each.title, each.measure, each.facet) if part)
+                notes.append(f"{human.question}: {label} has no value beside it, or the same value everywhere")
+    if not any(line.predictor.metric for line in lines) and not differences:
+        raise BadOption(f"{answers}: no metric of these runs has values of the images that people saw")
+    return Validation(tuple(read), tuple(lines), tuple(preferences), tuple(differences), tuple(notes))
+
+
+def _name_predictor(values: MetricValues | None) -> Predictor:
+    if values is None:
+        return PERSON
+    return Predictor(values.metric, values.by, values.measure, values.facet, values.direction)
+
+
+def _measure(
+    human: HumanValues,
+    values: MetricValues | None,
+    pairs: Sequence[tuple[str, str]],
+    clusters: dict[str, str],
+) -> Iterator[tuple[Level, str, str, Statistic]]:
+    """Yield level, pair of models and statistic of a metric, or of single people, on images and prompts."""
+    scope = "image" if values is None else values.scope
+    levels: dict[str, tuple[Level, ...]] = {"model": (), "prompt": ("prompt",)}
+    for level in levels.get(scope, ("image", "prompt")):
+        units = make_units(human, level, values, clusters)
+        if len(set(units.predictor)) < 2:
+            continue
+        yield from ((level, "", "", one) for one in measure_agreement(units, human.form))
+        if level == "prompt":
+            for a, b in pairs:
+                own = units.of_models((a, b))
+                found = (one for one in measure_prompt_agreement(own) if one.value is not None)
+                yield from ((level, a, b, one) for one in found)
+
+
+def _measure_models(
+    human: HumanValues, values: MetricValues, shares: Sequence[HumanPreference], gaps: Sequence[MetricDifference]
+) -> Iterator[Statistic]:
+    """Yield the statistics over pairs of models for preferences, over models for the rest."""
+    nan = float("nan")
+    if human.form == "preference":
+        yield from measure_model_agreement(
+            [nan if gap.value is None else gap.value for gap in gaps],
+            [nan if each.share is None else each.share * 2 - 1 for each in shares],
+            paired=True,
+        )
+        return
+    means = human.table.groupby("models")["value"].mean()
+    own = []
+    for (model,) in means.index:
+        found = [value for (label, _), value in values.of_prompts.items() if label == model]
+        own.append(sum(found) / len(found) if found else nan)
+    yield from measure_model_agreement(own, list(means), paired=False)
