@@ -239,6 +239,12 @@ def test_ratings_beside_a_metric_of_images(run: Run, check: Validate) -> None:
         assert (statistic.value, statistic.n) == (pytest.approx(np.mean(right)), len(right))
         assert 0 <= statistic.lo < statistic.value < statistic.hi <= 1
     assert pick(found, "sharp", "rho", "model").n == len(MODELS)
+    for each in found.means:
+        here = [n for n, key in enumerate(own) if key[0] == each.mean.model]
+        assert each.mean.n == len(here)
+        assert each.mean.value == pytest.approx(np.mean([metric[n] for n in here]))
+        assert each.mean.people == pytest.approx(np.mean([people[n] for n in here]))
+    assert len(found.means) == len(MODELS)
 
 
 def test_a_person_is_held_to_the_others(run: Run, check: Validate) -> None:
@@ -303,7 +309,8 @@ def test_preferences_on_images_prompts_and_models(run: Run, check: Validate) -> 
         votes = [v for key, every in told.items() if key[:3] == ("apple", "pear", prompt) for v in every if v]
         if votes:
             shares.append(np.mean(votes))
-            gaps.append(np.mean([quality("apple", prompt, s) - quality("pear", prompt, s) for s in SEEDS]))
+            gap = np.mean([quality("apple", prompt, s) - quality("pear", prompt, s) for s in SEEDS])
+            gaps.append(round(float(gap), 9))  # equal differences must tie
     expected = stats.spearmanr(gaps, shares)
     lines = [x for x in found.agreements if (x.a, x.b, x.statistic.name) == ("apple", "pear", "rho")]
     for name in ("sharp", "kind"):

@@ -74,7 +74,7 @@ class MetricValues:
             self._find_side(model, prompt, own)
             for model, own in zip(models, seeds or [()] * len(models), strict=True)
         ]
-        return sides[0] if len(sides) == 1 else sides[0] - sides[1]
+        return sides[0] if len(sides) == 1 else _mean([sides[0] - sides[1]])
 
     def _find_side(self, model: str, prompt: str, seeds: tuple[int, ...]) -> float:
         if self.scope == "model" or not seeds or (model, prompt, None) in self.values:

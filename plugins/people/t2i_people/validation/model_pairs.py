@@ -88,13 +88,13 @@ def summarize_preference(human: HumanValues, a: str, b: str, clusters: Mapping[s
         a,
         b,
         share.value if share else None,
-        _get_interval(share) if share else None,
+        get_interval(share) if share else None,
         int(decided.sum()),
         int((~decided).sum()),
         _get_number(alphas[0].value),
-        _get_interval(alphas[0]),
+        get_interval(alphas[0]),
         _get_number(alphas[1].value),
-        _get_interval(alphas[1]),
+        get_interval(alphas[1]),
         int(rows["prompt"].nunique()),
         int(rows["rater"].nunique()),
     )
@@ -111,12 +111,13 @@ def measure_difference(values: MetricValues, a: str, b: str) -> MetricDifference
         return MetricDifference(None, None, 0)
     cluster = np.array([values.clusters.get(prompt, prompt) for prompt in found], dtype=object)
     mean = mean_interval(np.array(list(found.values())), cluster, None)
-    return MetricDifference(mean.value, _get_interval(mean), len(found))
+    return MetricDifference(mean.value, get_interval(mean), len(found))
 
 
 def _get_number(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 12)
 
 
-def _get_interval(found: Estimate) -> Range:
+def get_interval(found: Estimate) -> Range:
+    """Return an interval; None if there is none."""
     return None if math.isnan(found.lo) or math.isnan(found.hi) else (float(found.lo), float(found.hi))

@@ -38,7 +38,8 @@ def print_validation(found: Validation, how: Literal["text", "csv", "markdown"])
             for line in _draw_markdown(table):
                 write_line(line)
         else:
-            drawn = make_table(*table.columns, title=table.title)
+            console().print(shown(table.title, "bold"))
+            drawn = make_table(*table.columns)
             for row in table.rows:
                 drawn.add_row(*map(shown, row))
             console().print(drawn)
@@ -66,7 +67,8 @@ def _make_tables(found: Validation) -> Iterator[_Table]:
             together = [line for line in of_level if not line.a]
             apart = [line for line in of_level if line.a]
             where = "pairs of models" if level == "model" and human.form == "preference" else _LEVELS[level]
-            for ending, of in ((SAME_PROMPT, f"pairs of {where} of one prompt"), ("", where)):
+            compared = "images" if level == "image" else "models"
+            for ending, of in ((SAME_PROMPT, f"pairs of {compared} on one prompt"), ("", where)):
                 lines = [line for line in together if line.statistic.name.endswith(SAME_PROMPT) == bool(ending)]
                 if lines:
                     yield _make_agreement_table(f"{about}, over {of}", lines, pairs=False)
@@ -98,10 +100,24 @@ def _rank(name: str) -> int:
 
 
 def _make_model_tables(found: Validation, question: str) -> Iterator[_Table]:
+    means = [
+        (
+            *_name(each.predictor),
+            each.mean.model,
+            f"{format_number(each.mean.people)} {format_interval(each.mean.people_ci)}",
+            f"{format_number(each.mean.value)} {format_interval(each.mean.ci)}",
+            str(each.mean.n),
+        )
+        for each in found.means
+        if each.question == question
+    ]
+    if means:
+        columns = ("metric", "measure", "model", "people", "metric", "n")
+        yield _Table(f"{question}: people's mean beside the metric's, on the same images", columns, tuple(means))
     preferences = [each for each in found.preferences if each.question == question]
     if not preferences:
         return
-    columns = ("a", "b", "share for a", "alpha", "alpha with ties", "decided", "ties", "prompts", "people")
+    header = ("a", "b", "share for a", "alpha", "alpha with ties", "decided", "ties", "prompts", "people")
     rows = [
         (
             each.a, each.b, f"{format_number(each.share)} {format_interval(each.ci)}",
@@ -111,7 +127,7 @@ def _make_model_tables(found: Validation, question: str) -> Iterator[_Table]:
         )
         for each in preferences
     ]  # fmt: skip
-    yield _Table(f"{question}: people's choices between two models", columns, tuple(rows))
+    yield _Table(f"{question}: people's choices between two models", header, tuple(rows))
     gaps = [
         (
             *_name(each.predictor),
@@ -122,11 +138,11 @@ def _make_model_tables(found: Validation, question: str) -> Iterator[_Table]:
             str(each.difference.n_prompts),
         )
         for each in found.differences
-        if each.preference.question == question and each.difference.value is not None
+        if each.preference.question == question
     ]
     if gaps:
-        columns = ("metric", "measure", "a", "b", "share for a", "difference a - b", "prompts")
-        yield _Table(f"{question}: people's share beside the metric's difference", columns, tuple(gaps))
+        names = ("metric", "measure", "a", "b", "share for a", "difference a - b", "prompts")
+        yield _Table(f"{question}: people's share beside the metric's difference", names, tuple(gaps))
 
 
 def _name(predictor: Predictor) -> tuple[str, str]:

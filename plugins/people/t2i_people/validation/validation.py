@@ -22,6 +22,7 @@ from .agreement import (
 )
 from .human_values import HumanValues, list_images, read_human_values
 from .metric_values import MetricValues, read_metric_values
+from .model_means import ModelMean, get_goodness, list_means
 from .model_pairs import (
     HumanPreference,
     MetricDifference,
@@ -94,6 +95,21 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Mean:
+    """A model's mean rating beside the metric's mean.
+
+    Attributes:
+        question: The question.
+        predictor: The metric and measure.
+        mean: The means.
+    """
+
+    question: str
+    predictor: Predictor
+    mean: ModelMean
+
+
+@dataclass(frozen=True)
 class Validation:
     """Metrics beside people.
 
@@ -102,6 +118,7 @@ class Validation:
         agreements: The table.
         preferences: People's preference between each two models.
         differences: The metrics' differences of the same models.
+        means: Mean ratings of models beside the metrics' means.
         notes: What was left out, and why.
     """
 
@@ -109,6 +126,7 @@ class Validation:
     agreements: tuple[Agreement, ...]
     preferences: tuple[HumanPreference, ...]
     differences: tuple[Difference, ...]
+    means: tuple[Mean, ...]
     notes: tuple[str, ...]
 
     def table(self) -> pd.DataFrame:
@@ -141,6 +159,9 @@ class Validation:
                     **asdict(each.difference),
                 }
                 for each in self.differences
+            ],
+            "means": [
+                {"question": each.question, **asdict(each.predictor), **asdict(each.mean)} for each in self.means
             ],
             "notes": list(self.notes),
         }
@@ -184,6 +205,7 @@ def validate(
     lines: list[Agreement] = []
     preferences: list[HumanPreference] = []
     differences: list[Difference] = []
+    means: list[Mean] = []
     for human in read:
         pairs = list_pairs(human) if human.form == "preference" else []
         shares = [summarize_preference(human, a, b, clusters) for a, b in pairs]
@@ -196,16 +218,27 @@ def validate(
             lines += [Agreement(human.question, level, a, b, name, one) for level, a, b, one in found]
             if each is None:
                 continue
-            gaps = [measure_difference(each, a, b) for a, b in pairs]
-            differences += [Difference(*line) for line in zip(shares, [name] * len(shares), gaps, strict=True)]
-            over_models = list(_measure_models(human, each, shares, gaps))
+            if human.form == "preference":
+                gaps = [measure_difference(each, a, b) for a, b in pairs]
+                kept = [(share, gap) for share, gap in zip(shares, gaps, strict=True) if gap.value is not None]
+                differences += [Difference(share, name, gap) for share, gap in kept]
+                over_models = list(_measure_pairs(kept))
+                beside = bool(kept)
+            else:
+                own = list(list_means(human, each, clusters))
+                means += [Mean(human.question, name, mean) for mean in own]
+                people = [mean.people for mean in own]
+                over_models = list(measure_model_agreement(get_goodness(own, each), people, paired=False))
+                beside = bool(own)
             lines += [Agreement(human.question, "model", "", "", name, one) for one in over_models]
-            if not found and not any(gap.value is not None for gap in gaps) and not over_models:
+            if not found and not beside:
                 label = " ".join(part for part in (each.title, each.measure, each.facet) if part)
                 notes.append(f"{human.question}: {label} has no value beside it, or the same value everywhere")
-    if not any(line.predictor.metric for line in lines) and not differences:
+    if not any(line.predictor.metric for line in lines) and not differences and not means:
         raise BadOption(f"{answers}: no metric of these runs has values of the images that people saw")
-    return Validation(tuple(read), tuple(lines), tuple(preferences), tuple(differences), tuple(notes))
+    return Validation(
+        tuple(read), tuple(lines), tuple(preferences), tuple(differences), tuple(means), tuple(notes)
+    )
 
 
 def _name_predictor(values: MetricValues | None) -> Predictor:
@@ -235,21 +268,11 @@ def _measure(
                 yield from ((level, a, b, one) for one in found)
 
 
-def _measure_models(
-    human: HumanValues, values: MetricValues, shares: Sequence[HumanPreference], gaps: Sequence[MetricDifference]
-) -> Iterator[Statistic]:
-    """Yield the statistics over pairs of models for preferences, over models for the rest."""
-    nan = float("nan")
-    if human.form == "preference":
-        yield from measure_model_agreement(
-            [nan if gap.value is None else gap.value for gap in gaps],
-            [nan if each.share is None else each.share * 2 - 1 for each in shares],
-            paired=True,
-        )
-        return
-    means = human.table.groupby("models")["value"].mean()
-    own = []
-    for (model,) in means.index:
-        found = [value for (label, _), value in values.of_prompts.items() if label == model]
-        own.append(sum(found) / len(found) if found else nan)
-    yield from measure_model_agreement(own, list(means), paired=False)
+def _measure_pairs(kept: Sequence[tuple[HumanPreference, MetricDifference]]) -> Iterator[Statistic]:
+    """Yield the statistics over pairs of models."""
+    both = [
+        (gap.value, share.share * 2 - 1)
+        for share, gap in kept
+        if share.share is not None and gap.value is not None
+    ]
+    yield from measure_model_agreement([gap for gap, _ in both], [share for _, share in both], paired=True)
