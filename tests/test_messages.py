@@ -65,6 +65,9 @@ analyze gone
 analyze empty
 analyze damaged
 analyze altered
+people validate empty
+people validate gone gone.csv
+people validate empty gone.csv
 generate --model simulator --prompts tiam-5-2 --sink coco-annotation
 """
 
