@@ -121,7 +121,8 @@ def make_units(
     keys = ["models", "prompt", *(["seeds"] if level == "image" else [])]
     table = human.table
     if level == "prompt" and human.form == "preference":
-        table = table[table["value"] != 0]
+        two = np.array([len(set(models)) > 1 for models in table["models"]], dtype=bool)  # not two seeds of one
+        table = table[(table["value"] != 0) & two]
     people = table.groupby(keys, sort=False)["value"].agg(total="sum", count="size").reset_index()
     if values is None:
         own = table.groupby([*keys, "rater"], sort=False)["value"].agg(own="sum", times="size").reset_index()

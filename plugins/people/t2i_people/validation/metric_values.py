@@ -34,6 +34,8 @@ class MetricValues:
         direction: `higher` or `lower` (signs are then flipped), `none` if neither is better, or `not known`, if
             the metric is not installed.
         scope: What a value is about.
+        low: Lower bound of the measure, in its own sign; None if it is unbounded or not known.
+        high: Upper bound, in the same way.
         values: The values.
         clusters: The cluster of each prompt.
     """
@@ -44,6 +46,8 @@ class MetricValues:
     facet: str
     direction: Literal["higher", "lower", "none", "not known"]
     scope: Scope
+    low: float | None
+    high: float | None
     values: Mapping[Key, float] = field(repr=False)
     clusters: Mapping[str, str] = field(repr=False)
 
@@ -168,8 +172,18 @@ def _split(
             else "image"
         )  # fmt: skip
         clusters = dict(zip(rows["prompt"], rows["cluster"].fillna(rows["prompt"]), strict=True))
+        low, high = (None, None) if info is None else (info.low, info.high)
         yield MetricValues(
-            metric, judges or None, measure, facet[0] if facet else "", direction, scope, values, clusters
+            metric,
+            judges or None,
+            measure,
+            facet[0] if facet else "",
+            direction,
+            scope,
+            low,
+            high,
+            values,
+            clusters,
         )
 
 
@@ -190,6 +204,6 @@ def _join(first: MetricValues, second: MetricValues, run: Run) -> MetricValues:
                 "earlier run; give only one of these runs"
             )
     return MetricValues(
-        first.metric, first.by, first.measure, first.facet, first.direction, first.scope,
+        first.metric, first.by, first.measure, first.facet, first.direction, first.scope, first.low, first.high,
         {**first.values, **second.values}, {**first.clusters, **second.clusters},
     )  # fmt: skip

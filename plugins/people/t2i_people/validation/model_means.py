@@ -42,7 +42,9 @@ def list_means(human: HumanValues, values: MetricValues, clusters: Mapping[str, 
     sign = -1.0 if values.direction == "lower" else 1.0
     for models in sorted(set(units.models)):
         own = units.of_models(models)
-        people, metric = (mean_interval(side, own.cluster, None) for side in (own.people, own.predictor * sign))
+        low, high = (0, 1) if human.form == "yes-no" else (None, None)
+        people = mean_interval(own.people, own.cluster, None, low=low, high=high)
+        metric = mean_interval(own.predictor * sign, own.cluster, None, low=values.low, high=values.high)
         ci = None if values.scope == "model" else get_interval(metric)
         if math.isfinite(metric.value):
             yield ModelMean(models[0], people.value, get_interval(people), metric.value, ci, len(own))

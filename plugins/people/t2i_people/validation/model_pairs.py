@@ -110,7 +110,9 @@ def measure_difference(values: MetricValues, a: str, b: str) -> MetricDifference
     if not found:
         return MetricDifference(None, None, 0)
     cluster = np.array([values.clusters.get(prompt, prompt) for prompt in found], dtype=object)
-    mean = mean_interval(np.array(list(found.values())), cluster, None)
+    width = None if values.low is None or values.high is None else values.high - values.low
+    low = None if width is None else -width
+    mean = mean_interval(np.array(list(found.values())), cluster, None, low=low, high=width)
     return MetricDifference(mean.value, get_interval(mean), len(found))
 
 

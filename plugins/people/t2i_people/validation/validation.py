@@ -69,6 +69,7 @@ class Agreement:
         b: Second model of the pair.
         predictor: The metric and measure, or the person.
         statistic: The statistic.
+        n_people: Number of people who answered the question.
     """
 
     question: str
@@ -77,6 +78,7 @@ class Agreement:
     b: str
     predictor: Predictor
     statistic: Statistic
+    n_people: int
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,13 @@ class Validation:
 def _flatten(line: Agreement) -> dict[str, Any]:
     values = asdict(line.statistic)
     place = {"question": line.question, "level": line.level, "a": line.a, "b": line.b}
-    return {**place, **asdict(line.predictor), "statistic": values.pop("name"), **values}
+    return {
+        **place,
+        **asdict(line.predictor),
+        "statistic": values.pop("name"),
+        **values,
+        "n_people": line.n_people,
+    }
 
 
 def validate(
@@ -215,7 +223,9 @@ def validate(
                 continue
             found = list(_measure(human, each, pairs, clusters))
             name = _name_predictor(each)
-            lines += [Agreement(human.question, level, a, b, name, one) for level, a, b, one in found]
+            lines += [
+                Agreement(human.question, level, a, b, name, one, human.n_people) for level, a, b, one in found
+            ]
             if each is None:
                 continue
             if human.form == "preference":
@@ -230,7 +240,7 @@ def validate(
                 people = [mean.people for mean in own]
                 over_models = list(measure_model_agreement(get_goodness(own, each), people, paired=False))
                 beside = bool(own)
-            lines += [Agreement(human.question, "model", "", "", name, one) for one in over_models]
+            lines += [Agreement(human.question, "model", "", "", name, one, human.n_people) for one in over_models]
             if not found and not beside:
                 label = " ".join(part for part in (each.title, each.measure, each.facet) if part)
                 notes.append(f"{human.question}: {label} has no value beside it, or the same value everywhere")
