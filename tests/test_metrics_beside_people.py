@@ -14,7 +14,7 @@ from t2i_cli.app import app
 from t2i_core import ModelRequest, Run, evaluate
 from t2i_core.api import Derive, Measure, Metric, MetricInfo, Need, Row
 from t2i_core.io.answers import HumanAnswer, ShownImages, write_answers
-from t2i_people.validation.validation import Validation, validate
+from t2i_people.validation import Validation, validate
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from .page.command import export, serve
-from .validation.command import validate
+from .validation_command import validate
 
 app = typer.Typer(
     no_args_is_help=True,

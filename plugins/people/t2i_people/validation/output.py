@@ -15,7 +15,7 @@ from t2i_core.results.number_format import format_interval, format_number, forma
 from t2i_core.results.result import make_title
 
 from .agreement import ACCURACY, PHI, RHO, SAME_PROMPT, TAU, WITH_TIES, Statistic
-from .validation import Agreement, Predictor, Validation
+from .table import Agreement, Predictor, Validation
 
 PERSON = "(one person)"
 _LEVELS = {"image": "images", "prompt": "prompts", "model": "models"}

@@ -39,15 +39,15 @@ def validate(
     from t2i_core.api.errors import BadOption
     from t2i_core.api.terminal import print_json, write_line
 
-    from .output import print_validation
-    from .validation import validate
+    from .validation import validate as compare
+    from .validation.output import print_validation
 
     if len(paths) < 2:
         raise BadOption("name one run folder or more, and then the file of people's answers")
     if as_json and how != "text":
         raise BadOption(f"--json: cannot be combined with --format {how}; leave one out")
     *runs, answers = paths
-    found = validate(runs, answers, metrics=metric or (), questions=question or (), by=by)
+    found = compare(runs, answers, metrics=metric or (), questions=question or (), by=by)
     if as_json:
         print_json(found.to_json())
         return
