@@ -9,9 +9,9 @@ import typer
 
 
 def validate(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN... ANSWERS", help="Run folders, then the file of people's answers."),
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders.")],
+    answers: Annotated[
+        Path, typer.Argument(metavar="ANSWERS", help="People's answers: a file of t2i people serve, or CSV.")
     ],
     metric: Annotated[
         list[str] | None,
@@ -42,11 +42,8 @@ def validate(
     from .validation import validate as compare
     from .validation.output import print_validation
 
-    if len(paths) < 2:
-        raise BadOption("name one run folder or more, and then the file of people's answers")
     if as_json and how != "text":
         raise BadOption(f"--json: cannot be combined with --format {how}; leave one out")
-    *runs, answers = paths
     found = compare(runs, answers, metrics=metric or (), questions=question or (), by=by)
     if as_json:
         print_json(found.to_json())

@@ -37,7 +37,7 @@ from t2i_core.statistics import krippendorff_alpha, phi
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_people.validation import Validation, validate
 from t2i_people.validation.output import print_validation
-from t2i_people.validation.table import Agreement
+from t2i_people.validation.result import Agreement
 
 MODELS, PROMPTS, SEEDS = ("apple", "fig", "pear"), tuple(f"p{n}" for n in range(12)), (0, 1)
 PEOPLE = ("ann", "bob", "cid")

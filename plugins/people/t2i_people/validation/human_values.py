@@ -95,9 +95,10 @@ def read_human_values(
             table = pd.DataFrame(rows, columns=["models", "prompt", "seeds", "rater", "value"])
             found.append(HumanValues(question, form, table))
     if not found:
+        why = f" ({', '.join(notes)})" if notes else ""
         raise BadOption(
-            f"{file.path}: no answers that can be set beside a metric of these runs"
-            f"{f' ({chr(59).join(notes)})' if notes else ''}; name the runs whose images people saw"
+            f"{file.path}: no answers that can be set beside a metric of these runs{why}; name the runs whose "
+            "images people saw"
         )
     return found, notes
 

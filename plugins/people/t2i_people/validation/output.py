@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from t2i_core.api.terminal import console, make_table, shown, write_line
 from t2i_core.api.text import escape_control_characters
-from t2i_core.files.spreadsheet import escape
+from t2i_core.files.spreadsheet import escape_table
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.result import make_title
 
 from .agreement import ACCURACY, PHI, RHO, SAME_PROMPT, TAU, WITH_TIES, Statistic
-from .table import Agreement, Predictor, Validation
+from .result import Agreement, Predictor, Validation
 
 PERSON = "(one person)"
 _LEVELS = {"image": "images", "prompt": "prompts", "model": "models"}
@@ -31,7 +29,7 @@ class _Table:
 def print_validation(found: Validation, how: Literal["text", "csv", "markdown"]) -> None:
     """Print all tables and notes; as CSV only the table of agreements."""
     if how == "csv":
-        print(_write_csv(found), end="")
+        print(escape_table(found.table()).to_csv(index=False), end="")
         return
     for table in _make_tables(found):
         if how == "markdown":
@@ -46,15 +44,6 @@ def print_validation(found: Validation, how: Literal["text", "csv", "markdown"])
         write_line()
     for note in (*_explain(found), *found.notes):
         write_line(f"note: {note}")
-
-
-def _write_csv(found: Validation) -> str:
-    lines = found.to_json()["agreements"]
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(lines[0]) if lines else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: escape("" if cell is None else cell) for name, cell in line.items()} for line in lines)
-    return file.getvalue()
 
 
 def _make_tables(found: Validation) -> Iterator[_Table]:
