@@ -6,6 +6,7 @@ import typer
 
 from .answers_command import agree, tally
 from .page.command import export, serve
+from .validation_command import validate
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -13,5 +14,5 @@ app = typer.Typer(
     help="Ask people about the images of runs, and use their answers.",
 )
 
-for command in (serve, export, tally, agree):
+for command in (serve, export, tally, agree, validate):
     app.command()(command)
