@@ -17,12 +17,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import Literal, get_args
 
 import numpy as np
 
+from .coded_answers import (
+    ROUNDING,
+    CodedAnswers,
+    Coefficient,
+    OfCounts,
+    coefficient_of,
+    compare_distance,
+    compare_equal,
+    compute_alpha,
+    compute_fleiss,
+    encode,
+    read_coded_answers,
+    sort_answers,
+)
 from .design import FEW, Codes, Design, Floats, Term
 from .estimate import Estimate, check_level, estimate_from_variance
 from .proportions import clopper_pearson
@@ -37,17 +51,6 @@ Measurement = Literal["nominal", "ordinal", "interval"]
 """Level of measurement of answers: which differences between two answers mean something."""
 
 _ROUNDS = 1000
-_ROUNDING = 1e-12
-
-Coefficient = tuple[float, float]
-"""A coefficient (NaN if it does not exist) and the disagreement that chance would give, in [0, 1]."""
-
-
-def _encode(labels: Iterable[Hashable]) -> Codes:
-    """Number labels of any hashable kind in the order in which they occur."""
-    codes: dict[Hashable, int] = {}
-    return np.array([codes.setdefault(label, len(codes)) for label in labels], dtype=np.intp)
-
 
 # two raters -----------------------------------------------------------------------------------------------------
 
@@ -96,14 +99,14 @@ def phi(
 def _compute_kappa(shares: Floats) -> Coefficient:
     expected = 1 - float((shares.sum(axis=0) * shares.sum(axis=1)).sum())
     observed = 1 - float(np.trace(shares))
-    return (1 - observed / expected if expected > _ROUNDING else math.nan), expected
+    return (1 - observed / expected if expected > ROUNDING else math.nan), expected
 
 
 def _compute_phi(shares: Floats) -> Coefficient:
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     chance = float((rows * columns).sum())
     spreads = (1 - float(np.square(rows).sum())) * (1 - float(np.square(columns).sum()))
-    value = (float(np.trace(shares)) - chance) / math.sqrt(spreads) if spreads > _ROUNDING else math.nan
+    value = (float(np.trace(shares)) - chance) / math.sqrt(spreads) if spreads > ROUNDING else math.nan
     return value, 1 - chance
 
 
@@ -119,10 +122,10 @@ def _estimate_pair(
     n = len(first)
     if len(second) != n:
         raise ValueError(f"a and b must pair up, got {n} and {len(second)} answers")
-    items = np.arange(n) if cluster is None else _encode(cluster)
+    items = np.arange(n) if cluster is None else encode(cluster)
     if len(items) != n:
         raise ValueError(f"cluster must have one label for each of {n} items, got {len(items)}")
-    codes = _encode([*first, *second])
+    codes = encode([*first, *second])
     answers = int(codes.max()) + 1 if n else 0
 
     def compute(weights: Floats) -> Coefficient:
@@ -172,12 +175,12 @@ def krippendorff_alpha(
     if measurement not in get_args(Measurement):
         raise ValueError(f"measurement must be one of {', '.join(get_args(Measurement))}, got {measurement!r}")
     given = list(answer)
-    answers = _read_answers(item, rater, given, cluster, excluded)
+    answers = read_coded_answers(item, rater, given, cluster, excluded)
     if measurement == "nominal":
-        return _estimate_answers(_compare_equal(_compute_alpha), answers, raters, level)
-    answers, values = _sort_answers(answers, [each for each in given if each not in excluded])
+        return _estimate_answers(compare_equal(compute_alpha), answers, raters, level)
+    answers, values = sort_answers(answers, [each for each in given if each not in excluded])
     scale = values if measurement == "interval" else None
-    return _estimate_answers(_compare_distance(scale), answers, raters, level)
+    return _estimate_answers(compare_distance(scale), answers, raters, level)
 
 
 def fleiss_kappa(
@@ -199,160 +202,24 @@ def fleiss_kappa(
     Raises:
         ValueError: If items have different numbers of answers, or as `krippendorff_alpha` raises it.
     """
-    answers = _read_answers(item, rater, answer, cluster, ())
+    answers = read_coded_answers(item, rater, answer, cluster, ())
     if len(set(np.bincount(answers.item))) > 1:
         raise ValueError("items have different numbers of answers; use krippendorff_alpha")
-    return _estimate_answers(_compare_equal(_compute_fleiss), answers, raters, level)
+    return _estimate_answers(compare_equal(compute_fleiss), answers, raters, level)
 
 
-def _compute_alpha(agreement: float, counts: Floats) -> Coefficient:
-    n = float(counts.sum())
-    expected = (n**2 - float(np.square(counts).sum())) / (n * (n - 1)) if n > 1 else 0.0
-    return (1 - (1 - agreement) / expected if expected > _ROUNDING else math.nan), expected
-
-
-def _compute_fleiss(agreement: float, counts: Floats) -> Coefficient:
-    expected = 1 - float(np.square(counts / counts.sum()).sum())
-    return (1 - (1 - agreement) / expected if expected > _ROUNDING else math.nan), expected
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """Answers as codes from 0, each of shape (n,)."""
-
-    item: Codes
-    rater: Codes
-    answer: Codes
-    cluster: Codes
-
-    def take(self, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Answers:
-        """Return some of the answers, their items numbered anew."""
-        return _Answers(_encode(self.item[rows]), self.rater[rows], self.answer[rows], self.cluster[rows])
-
-
-def _read_answers(
-    item: Iterable[Hashable],
-    rater: Iterable[Hashable],
-    answer: Iterable[Hashable],
-    cluster: Iterable[Hashable] | None,
-    excluded: Collection[Hashable],
-) -> _Answers:
-    items = list(item)
-    columns = {"item": items, "rater": list(rater), "answer": list(answer)}
-    columns["cluster"] = items if cluster is None else list(cluster)
-    if len({len(column) for column in columns.values()}) > 1:
-        lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
-        raise ValueError(f"every answer needs its item, rater and cluster, got {lengths}")
-    kept = [i for i, given in enumerate(columns["answer"]) if given not in excluded]
-    found = _Answers(**{name: _encode(column[i] for i in kept) for name, column in columns.items()})
-    if len(set(zip(found.item, found.rater, strict=True))) < len(kept):
-        raise ValueError("a rater answers twice on one item")
-    if len(set(zip(found.item, found.cluster, strict=True))) > len(set(found.item)):
-        raise ValueError("an item lies in more than one cluster")
-    return found
-
-
-def _sort_answers(answers: _Answers, given: list[Hashable]) -> tuple[_Answers, Floats]:
-    """Return the answers with codes in the order of their values, and the value of each code.
-
-    Raises:
-        ValueError: If an answer is not a finite number.
-    """
-    try:
-        numbers = np.array([float(each) for each in given], np.float64)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"ordinal and interval answers must be numbers ({error})") from None
-    if not np.isfinite(numbers).all():
-        raise ValueError("ordinal and interval answers must be finite numbers")
-    values, codes = np.unique(numbers, return_inverse=True)
-    return replace(answers, answer=codes.astype(np.intp)), values
-
-
-_OfCounts = Callable[[Floats], Callable[[Floats], Coefficient]]
-"""Takes how often each item has each answer, shape (items, kinds), and returns a coefficient as a function of the
-items' weights."""
-
-
-def _compare_equal(of: Callable[[float, Floats], Coefficient]) -> _OfCounts:
-    """Return a coefficient in which two answers agree if they are equal.
-
-    Args:
-        of: Takes the observed agreement and the weighted number of each answer.
-    """
-
-    def prepare(counts: Floats) -> Callable[[Floats], Coefficient]:
-        size = counts.sum(axis=1)
-        # the pairs of equal answers among all pairs of an item, times its number of answers
-        agreed = (np.square(counts).sum(axis=1) - size) / np.maximum(size - 1, 1)
-
-        def compute(weights: Floats) -> Coefficient:
-            # no dot products: BLAS starts threads for those, which wait on a busy machine
-            weighted = (counts * weights[:, None]).sum(axis=0)
-            return of(float((agreed * weights).sum()) / float(weighted.sum()), weighted)
-
-        return compute
-
-    return prepare
-
-
-def _compare_distance(values: Floats | None) -> _OfCounts:
-    """Return alpha in which two answers disagree by the square of their distance.
-
-    Args:
-        values: The value of each answer, ascending. None for ordinal answers: then it is the mean rank among all
-            answers of the items, so that the distance counts the answers in between.
-    """
-
-    def prepare(counts: Floats) -> Callable[[Floats], Coefficient]:
-        size = counts.sum(axis=1)
-
-        def compute(weights: Floats) -> Coefficient:
-            weighted = (counts * weights[:, None]).sum(axis=0)
-            n = float(weighted.sum())
-            scale = np.cumsum(weighted) - weighted / 2 if values is None else values[: counts.shape[1]]
-            scale = scale - scale[0]
-            # the sum of squared differences over all ordered pairs of n numbers is 2 (n x sum of squares - sum^2)
-            sums, squares = (counts * scale).sum(axis=1), (counts * np.square(scale)).sum(axis=1)
-            apart = 2 * (size * squares - np.square(sums)) / np.maximum(size - 1, 1)
-            observed = float((apart * weights).sum()) / n
-            total = float((weighted * scale).sum())
-            spread = 2 * (n * float((weighted * np.square(scale)).sum()) - total**2)
-            expected = spread / (n * (n - 1)) if n > 1 else 0.0
-            present = scale[weighted > 0]
-            largest = float(np.square(present[-1] - present[0])) if len(present) else 0.0
-            if expected <= _ROUNDING * max(largest, 1.0):
-                return math.nan, 0.0
-            return 1 - observed / expected, expected / largest
-
-        return compute
-
-    return prepare
-
-
-def _coefficient_of(of: _OfCounts, answers: _Answers) -> tuple[Callable[[Floats], Coefficient], Codes]:
-    """Return a coefficient as a function of items' weights, and the cluster of each item with two answers."""
-    size = np.bincount(answers.item)
-    answers = answers.take((size > 1)[answers.item]) if len(size) else answers
-    items = int(answers.item.max()) + 1 if len(answers.item) else 0
-    kinds = int(answers.answer.max()) + 1 if items else 0
-    counts = np.bincount(answers.item * kinds + answers.answer, minlength=items * kinds).reshape(items, kinds)
-    cluster = np.zeros(items, dtype=np.intp)
-    cluster[answers.item] = answers.cluster
-    return of(counts.astype(np.float64)), cluster
-
-
-def _estimate_answers(of: _OfCounts, answers: _Answers, raters: Raters, level: float) -> Estimate:
+def _estimate_answers(of: OfCounts, answers: CodedAnswers, raters: Raters, level: float) -> Estimate:
     check_level(level)
     if raters not in QUESTIONS:
         raise ValueError(f"raters must be one of {', '.join(QUESTIONS)}, got {raters!r}")
-    estimate = _estimate_over_items(*_coefficient_of(of, answers), level)
+    estimate = _estimate_over_items(*coefficient_of(of, answers), level)
     if raters == "fixed" or math.isnan(estimate.lo):
         return replace(estimate, question=QUESTIONS[raters])
     estimate = replace(estimate, question=QUESTIONS["new"])
     distinct = np.unique(answers.rater)
     without = []
     for one in distinct if len(distinct) > 2 else ():
-        compute, items = _coefficient_of(of, answers.take(answers.rater != one))
+        compute, items = coefficient_of(of, answers.take(answers.rater != one))
         without.append(compute(np.ones(len(items)))[0] if len(items) else math.nan)
     if not without or not np.isfinite(without).all():
         note = f"{len(distinct)} raters: too few to say what others would answer"
@@ -367,7 +234,7 @@ def _add_raters(estimate: Estimate, without: list[float], level: float) -> Estim
     than narrow.
     """
     se = block_jackknife(estimate.value, without).se or 0.0
-    if se <= _ROUNDING:
+    if se <= ROUNDING:
         return estimate
     items, n = (estimate.se or 0.0) ** 2, len(without)
     variance = items + se**2
@@ -402,7 +269,7 @@ def _estimate_over_items(compute: Callable[[Floats], Coefficient], cluster: Code
         )
     value = min(max(value, -1.0), 1.0)
     notes = (f"{clusters} items: with fewer than {FEW} the interval is rough",) if clusters < FEW else ()
-    if value > 1 - _ROUNDING:
+    if value > 1 - ROUNDING:
         return _estimate_perfect(expected, clusters, notes, level)
     replicates = replicate(
         lambda weights: {"value": compute(weights)[0]},

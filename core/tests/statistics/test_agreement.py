@@ -340,6 +340,32 @@ def test_intervals_over_items_hold(items, right) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("items", [50, 200])
+@pytest.mark.parametrize("right", [0.5, 0.8])
+def test_intervals_of_ratings_hold(items, right) -> None:
+    """Three raters give an item's rating, or one beside it; alpha in the population follows from the chances."""
+    chances = np.zeros((5, 5))
+    for rating in range(5):
+        for step, chance in ((0, right), (-1, (1 - right) / 2), (1, (1 - right) / 2)):
+            chances[rating, min(max(rating + step, 0), 4)] += chance
+    shares = chances.mean(axis=0)
+    truth = {}
+    for measurement, scale in (("interval", np.arange(5.0)), ("ordinal", np.cumsum(shares) - shares / 2)):
+        apart = np.square(scale[:, None] - scale)
+        within = np.einsum("cx,cy,xy->", chances, chances, apart) / 5
+        truth[measurement] = 1 - within / np.einsum("x,y,xy->", shares, shares, apart)
+    rng, held = np.random.default_rng(2), Counter()
+    item, rater = np.tile(np.arange(items), 3), np.repeat(np.arange(3), items)
+    for _ in range(WORLDS):
+        facts = rng.integers(0, 5, items)
+        said = np.array([[rng.choice(5, p=chances[fact]) for fact in facts] for _ in range(3)])
+        for measurement, value in truth.items():
+            found = krippendorff_alpha(item, rater, said.ravel().tolist(), measurement=measurement)
+            held[measurement] += found.lo <= value <= found.hi
+    assert {name: count for name, count in held.items() if count < BAR * WORLDS} == {}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("raters", [3, 6, 12])
 def test_intervals_over_raters_hold(raters) -> None:
     """Raters differ in how often they are right; the truth is about all that might have been asked."""
