@@ -57,7 +57,17 @@ def _use(t2i: Command, folder: Path) -> None:
     for model in ("red", "blue"):
         found = t2i(
             *("t2i", "eval", "--metric", "tiam", "--model", f"folder:{model}", "--prompts", "prompts.jsonl"),
-            *("--seeds", "1", "--judge", "people:answers.csv", "--label", model, "--out", f"runs/{model}", "--json"),
+            *(
+                "--seeds",
+                "1",
+                "--judge",
+                "people:answers.csv",
+                "--label",
+                model,
+                "--out",
+                f"runs/{model}",
+                "--json",
+            ),
             cwd=folder,
         )
         (result,) = json.loads(found)["results"]
@@ -76,4 +86,6 @@ def test_pip_alone_installs_what_needs_no_torch(wheels: Path, tmp_path: Path) ->
     subprocess.run([*pip, "install", "--find-links", wheels, "t2i"], check=True)
     frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout.lower()
     assert "torch==" not in frozen
-    assert {f"t2i-{name}" for name in LIGHT} <= {line.partition("==")[0].partition(" @")[0] for line in frozen.split("\n")}
+    assert {f"t2i-{name}" for name in LIGHT} <= {
+        line.partition("==")[0].partition(" @")[0] for line in frozen.split("\n")
+    }

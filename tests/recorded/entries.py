@@ -56,8 +56,8 @@ _CLIP = {"judge": "mini-clip"}
 _SINGLE = 1e-6
 """The tolerance of what is computed in float32."""
 _SINGULAR = 1e-6
-"""The tolerance of the square root of a covariance of fewer images than features: eigenvalues that are 0 up to rounding
-add 1e-8 of the largest root, and p-values amplify the difference."""
+"""The tolerance of the square root of a covariance of fewer images than features: eigenvalues that are 0 up to
+rounding add 1e-8 of the largest root, and p-values amplify the difference."""
 _OF_PAIRS = (SOUND, FORGETFUL, "mini")
 
 ENTRIES = (
