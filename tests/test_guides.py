@@ -22,11 +22,20 @@ def mask(line: str) -> str:
     return " ".join(NUMBER.sub("#", line).split())
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The guides evaluate the same images."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("guide", GUIDES)
-def test_commands_print_what_a_guide_shows(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_print_what_a_guide_shows(
+    guide: str, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("T2I_CACHE_DIR", str(cache))
     blocks = BLOCK.findall((DOCS / guide).read_text(encoding="utf-8"))
     assert blocks
     for block in blocks:
@@ -34,7 +43,7 @@ def test_commands_print_what_a_guide_shows(guide: str, tmp_path: Path, monkeypat
         assert command.startswith("$ t2i ")
         done = CliRunner().invoke(app, shlex.split(command)[2:])
         assert done.exit_code == 0, f"{command}: {done.output}"
-        printed = iter([mask(line) for line in done.stdout.splitlines()])
+        printed = iter([mask(line) for line in done.output.splitlines()])
         for line in expected:
             if line != "...":
-                assert mask(line) in printed, f"{command} does not print {line!r} there:\n{done.stdout}"
+                assert mask(line) in printed, f"{command} does not print {line!r} there:\n{done.output}"
