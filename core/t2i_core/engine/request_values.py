@@ -74,8 +74,10 @@ def read_seeds(value: Any) -> tuple[int, ...] | None:
 
 def _read_integer(value: Any) -> int | None:
     """Return an integer of Python or numpy as an int; None for anything else."""
+    if isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool":  # numpy 2.0 gives its bool an index
+        return None
     try:
-        return None if isinstance(value, bool) else index(value)
+        return index(value)
     except TypeError:
         return None
 

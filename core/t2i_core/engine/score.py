@@ -195,6 +195,7 @@ def _make_result(
         prompts=job.prompts_name,
         score=make_number(headline.value) if headline else None,
         ci=make_interval(headline) if headline else None,
+        higher_is_better=_find_direction(job, scores),
         interval=f"{headline.method}; {headline.question}" if headline else None,
         upper_bound=bound,
         notes=list(dict.fromkeys(notes)),
@@ -214,6 +215,12 @@ def _make_result(
             for measure, facets in scores.facets.items()
         },
     )
+
+
+def _find_direction(job: Job, scores: Scores) -> bool | None:
+    """Return whether a higher headline score is better; None if neither is, or there is no score."""
+    measure = job.measures_by_name.get(next(iter(scores.scores), ""))
+    return None if measure is None else measure.higher_is_better
 
 
 def _note_unshared_seeds(job: Job, model: Model) -> list[str]:

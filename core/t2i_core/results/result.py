@@ -72,6 +72,9 @@ class Result(Typed):
     prompts: str = Field(description="the prompt sources or files")
     score: Number | None = Field(description="the headline score; null if no sample has a value")
     ci: Interval | None = Field(description="its 95 % confidence interval `[lo, hi]`")
+    higher_is_better: bool | None = Field(
+        None, description="whether a higher headline score is better; null if neither is"
+    )
     interval: str | None = Field(
         description="method and question of the interval: "
         "`Wilson on effective n, prompts x seeds; new prompts of this kind and new seeds`"

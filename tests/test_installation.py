@@ -1,0 +1,91 @@
+"""Installation without a clone: a folder of wheels, what each extra brings, and the lowest versions allowed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fresh_environment import ROOT, Command, build_wheels, fresh_environment
+from PIL import Image
+
+PACKAGES = (ROOT, *(ROOT / name for name in ("core", "registry", "cli")), *sorted((ROOT / "plugins").iterdir()))
+LIGHT = "arena-elo bias folder paintskills people report selfeval tiam torch-support wordnet-hypernymy".split()
+"""The plugins that `pip install t2i` brings."""
+
+pytestmark = pytest.mark.timeout(1800)
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheels")
+    build_wheels(PACKAGES, folder)
+    return folder
+
+
+def _draw_images(folder: Path) -> None:
+    """Write images of two models, with a table of prompts and one person's answers about their objects."""
+    answers = ["rater,question,text,answer,model,prompt,seed"]
+    for model, colour in (("red", "red"), ("blue", "blue")):
+        (folder / model).mkdir()
+        rows = []
+        for prompt in ("cat", "dog", "car"):
+            Image.new("RGB", (32, 32), colour).save(folder / model / f"{prompt}.png")
+            rows.append(json.dumps({"file_name": f"{prompt}.png", "prompt": prompt, "seed": 0}))
+            shown = "yes" if model == "red" or prompt == "cat" else "no"
+            answers.append(
+                f"Ann,{prompt},Is there at least one {prompt} in this image?,{shown},{model},{prompt},0"
+            )
+        (folder / model / "metadata.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    (folder / "answers.csv").write_text("\n".join(answers), encoding="utf-8")
+    prompts = [
+        json.dumps({"id": name, "text": name, "scene": {"objects": [{"class": {"name": name}}]}})
+        for name in ("cat", "dog", "car")
+    ]
+    (folder / "prompts.jsonl").write_text("\n".join(prompts), encoding="utf-8")
+
+
+def _use(t2i: Command, folder: Path) -> None:
+    """List, explain, score existing images by people's answers, report and compare."""
+    listed = json.loads(t2i("t2i", "list-plugins", "--check", "--json"))
+    assert {row["status"] for row in listed} == {"ok"}
+    assert "tiam" in t2i("t2i", "info", "tiam")
+    _draw_images(folder)
+    scores = {}
+    for model in ("red", "blue"):
+        found = t2i(
+            *("t2i", "eval", "--metric", "tiam", "--model", f"folder:{model}", "--prompts", "prompts.jsonl"),
+            *(
+                "--seeds",
+                "1",
+                "--judge",
+                "people:answers.csv",
+                "--label",
+                model,
+                "--out",
+                f"runs/{model}",
+                "--json",
+            ),
+            cwd=folder,
+        )
+        (result,) = json.loads(found)["results"]
+        scores[model] = result["score"]
+    assert scores == {"red": 1.0, "blue": pytest.approx(1 / 3)}
+    t2i("t2i", "report", "runs/red", "--out", "report.html", cwd=folder)
+    assert "tiam" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "0.667" in t2i("t2i", "compare", "runs/red", "runs/blue", "--format", "csv", cwd=folder)
+
+
+@pytest.mark.slow
+def test_pip_alone_installs_what_needs_no_torch(wheels: Path, tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    pip = [venv / "bin" / "python", "-m", "pip", "--quiet"]
+    subprocess.run([*pip, "install", "--find-links", wheels, "t2i"], check=True)
+    frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout.lower()
+    assert "torch==" not in frozen
+    assert {f"t2i-{name}" for name in LIGHT} <= {
+        line.partition("==")[0].partition(" @")[0] for line in frozen.split("\n")
+    }
