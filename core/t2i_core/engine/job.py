@@ -79,7 +79,7 @@ class Served:
         return alone and not self.chain
 
     def address(self, grids: Sequence[SampleGrid]) -> tuple[int, tuple[str, ...]]:
-        """Return the key of these grids' queries in the ledger."""
+        """Return the key of these grids' queries in the index."""
         return id(self), tuple(grid.model.label for grid in grids)
 
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
