@@ -65,6 +65,8 @@ analyze gone
 analyze empty
 analyze damaged
 analyze altered
+people validate gone gone.csv
+people validate empty gone.csv
 generate --model simulator --prompts tiam-5-2 --sink coco-annotation
 """
 

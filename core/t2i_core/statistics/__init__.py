@@ -8,7 +8,8 @@ The functions take arrays and know nothing of metrics or plugins:
 - `block_jackknife` for scores of a whole set of images (FID, KID),
 - `level_spread` for "which seeds are best", compared with chance,
 - `cohen_kappa`, `fleiss_kappa`, `krippendorff_alpha`, `phi` for the agreement of raters,
-- `spearman`, `kendall` for rank correlations,
+- `spearman`, `kendall` for rank correlations; `cluster_spearman` and `kendall_tau_b` for values in clusters,
+- `pairwise_accuracy`, `accuracy_with_ties` of a metric beside people, on `make_pairs` or `pair_items`,
 - `wilson`, `clopper_pearson`, `holm`, `cluster_weights`.
 
 Every interval names its method. Those over prompts and seeds name the question that they answer too, and
@@ -16,11 +17,14 @@ Every interval names its method. Those over prompts and seeds name the question 
 """
 
 from .agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, phi
+from .cluster_correlation import cluster_spearman
 from .comparison import PairedDifference, holm, limit_difference, paired_difference, statistic_differences
 from .correlation import Correlation, kendall, spearman
 from .design import ONE_PROMPT, ONE_SEED, Question
 from .estimate import Estimate
+from .item_pairs import PairCounts, Pairs, count_pairs, make_pairs, pair_items
 from .means import mean_interval
+from .pairwise_accuracy import accuracy_with_ties, choose_epsilon, kendall_tau_b, pairwise_accuracy
 from .proportions import clopper_pearson, wilson
 from .resampling import block_jackknife, cluster_weights, statistic_intervals
 from .spread import Spread, level_spread
@@ -30,21 +34,31 @@ __all__ = [
     "ONE_SEED",
     "Correlation",
     "Estimate",
+    "PairCounts",
     "PairedDifference",
+    "Pairs",
     "Question",
     "Spread",
+    "accuracy_with_ties",
     "block_jackknife",
+    "choose_epsilon",
     "clopper_pearson",
+    "cluster_spearman",
     "cluster_weights",
     "cohen_kappa",
+    "count_pairs",
     "fleiss_kappa",
     "holm",
     "kendall",
+    "kendall_tau_b",
     "krippendorff_alpha",
     "level_spread",
     "limit_difference",
+    "make_pairs",
     "mean_interval",
+    "pair_items",
     "paired_difference",
+    "pairwise_accuracy",
     "phi",
     "spearman",
     "statistic_differences",

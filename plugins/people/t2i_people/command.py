@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from .page.command import export, serve
+from .validation_command import validate
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -12,5 +13,5 @@ app = typer.Typer(
     help="Ask people about the images of runs, and use their answers.",
 )
 
-for command in (serve, export):
+for command in (serve, export, validate):
     app.command()(command)
