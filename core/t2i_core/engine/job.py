@@ -85,7 +85,7 @@ class Served:
         return self.choice is not None and self.choice.judge.info.by_people
 
     def address(self, grids: Sequence[SampleGrid]) -> tuple[int, tuple[str, ...]]:
-        """Return the key of these grids' queries in the ledger."""
+        """Return the key of these grids' queries in the index."""
         return id(self), tuple(grid.model.label for grid in grids)
 
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:

@@ -22,7 +22,7 @@ from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .component import Component
 from .job import Job, Served
-from .observation import asked_once, group_queries
+from .query_index import group_queries, list_shared_queries
 
 
 def refuse_unneeded_judges(
@@ -130,9 +130,9 @@ def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> N
     to_open: dict[Path, tuple[str, Image]] = {}
     for group in group_queries(jobs):
         for job, served in group.asking:
-            for item in asked_once(job, served) if served.need.per == "run" else ():
-                if not store.has(item.key):
-                    to_open |= {image.path: (job.metric.spec, image) for image in item.query.images}
+            for key, query in list_shared_queries(job, served) if served.need.per == "run" else ():
+                if not store.has(key):
+                    to_open |= {image.path: (job.metric.spec, image) for image in query.images}
     if not to_open:
         return
     with progress.task("checking reference images", len(to_open), "images") as task:
