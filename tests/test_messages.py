@@ -36,6 +36,12 @@ MISTAKES = f"""
 {EVAL} -o simulator.drop=1.5
 {EVAL} -o simulater.drop=0.1
 {EVAL} --judge clip=oracle
+{EVAL} --judge people
+{EVAL} --judge people:gone.csv
+{EVAL} --judge people:empty.txt
+eval --metric clipscore --model simulator --prompts tiam-5-1 --judge people:gone.csv
+people tally gone.csv
+people agree empty.txt
 {EVAL} --out file/run --seeds 1 --limit 1
 eval --model simulator
 eval --metric tiam

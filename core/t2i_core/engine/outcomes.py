@@ -20,7 +20,7 @@ class Counts:
     Attributes:
         ok: Samples with a value.
         failed: Samples without a value because something failed.
-        missing: Samples whose images never existed.
+        missing: Samples whose images never existed, or that nobody was asked about.
         excluded: Samples that the metric excludes.
     """
 

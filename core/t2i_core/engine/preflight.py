@@ -52,9 +52,12 @@ def refuse_unneeded_judges(
                 f"--judge {word!r}: {capability!r} is not a capability; choose one of {', '.join(known)}"
             )
         meant = wanted & {capability} or wanted
-        offers = find(name).info.capabilities
+        info = find(name).info
+        offers = info.capabilities
         if not any(source in offers for each in meant for source in find_sources(each)):
             need = "; ".join(f"{metric} needs {_describe_needs(own)}" for metric, own in needs.items())
+            if info.by_people:
+                raise NoJudge(f"--judge {word}: people cannot be asked this: {need}")
             raise NoJudge(
                 f"--judge {word}: the judge you asked for offers {' and '.join(offers) or 'nothing'}; {need}"
             )

@@ -14,7 +14,7 @@ from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed,
 from ..results.score_difference import describe_unshared_seeds
 from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable, find_shared_prompts
-from .job import Job
+from .job import Job, SampleSet
 from .judge_agreement import compare_judges
 from .measurement import Measurements
 from .numbers import make_interval, make_number
@@ -94,9 +94,16 @@ def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
         _describe_share(f"{each.title} on {label}" if isinstance(each, Job) else label, counts)
         for each, own in zip(plan.sample_sets, outcomes, strict=True)
         for label, counts in own.counts.items()
+        if not _is_unjudged_bound(each, counts)
     ]
     reasons = Counter(lost.reason for own in outcomes for lost in own.lost if lost.kind == "failed")
     return make_verdict(max(shares, default=(0.0, "")), plan.request.max_failed, reasons)
+
+
+def _is_unjudged_bound(of: SampleSet, counts: Counts) -> bool:
+    """Return whether these are images of an upper bound that were not shown to the people who judge."""
+    of_people = isinstance(of, Job) and of.is_bound and any(served.by_people for served in of.needs)
+    return of_people and counts.missing == counts.planned
 
 
 def make_verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]) -> str | None:

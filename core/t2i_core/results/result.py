@@ -89,7 +89,9 @@ class Result(Typed):
     n_seeds: Count = Field(description="number of seeds requested")
     n_ok: Count = Field(description="number of samples with a value (of pairs, for a metric of pairs)")
     n_failed: Count = Field(description="number of samples that failed")
-    n_missing: Count = Field(description="number of samples whose images never existed")
+    n_missing: Count = Field(
+        description="number of samples whose images never existed, or that no person was asked about"
+    )
     n_excluded: Count = Field(description="number of samples that the metric excludes")
     n_truncated: Count = Field(
         0, description="number of samples whose prompt is longer than the model reads; they are scored"
