@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from ..api.errors import BadFolder, T2IError
 from ..api.progress import Progress, Silent
+from ..io.prompt_file import write_prompts
 from ..results.manifest import Manifest, parse_manifest
 from ..results.run import Made, Run
-from ..storage.run_files import EVIDENCE
+from ..storage.run_files import EVIDENCE, PROMPTS
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
@@ -150,6 +151,7 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
             linked = link_image(image, folder, places, store)
             image_folders.add(linked)
             write_row(make_sample_row(linked))
+    folder.write_json_lines(PROMPTS, write_prompts(p for each in plan.sample_sets for p in each.prompts))
     outcomes = measured.outcomes or _count_images(plan, work.ledger)
     metrics = [job.title for job in plan.jobs] or [""] * len(outcomes)
     lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]
