@@ -14,13 +14,14 @@ from ..api.metric_output import Excluded, Note, Rows
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
 from ..results.evidence import EvidenceRow
+from ..results.measurement_table import TableBuilder
+from ..results.metric_rows import rows_of, seeds_of
 from ..storage.store import Store
 from .evidence import EvidenceKeeper
 from .job import Job
 from .ledger import Ledger
-from .measurement_table import TableBuilder
 from .outcomes import Outcomes
-from .rows import columns_of, rows_of, seeds_of
+from .rows import columns_of
 from .unit_reader import Group, Reader, groups
 
 TableKey = tuple[str, str | None]

@@ -14,6 +14,7 @@ from ..storage.run_files import EVIDENCE, PROMPTS
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
+from .correction import correct_scores
 from .generation import drop_damaged, generate
 from .imagefolder import open_image_folders
 from .ledger import Ledger
@@ -95,7 +96,10 @@ def _carry_out(work: _Work) -> Run:
     measured = measure(plan.jobs, work.store, work.ledger, progress)
     # only records are checked: the files are looked at when they are linked into the folder
     checks = check_images(iterate_images(plan, work.store, work.ledger, progress, "checking samples", look=False))
-    manifest = _write(work, measured, checks, score(plan, measured, checks))
+    scored = score(plan, measured, checks)
+    if plan.people is not None:
+        scored = correct_scores(plan, scored, measured, work.store, work.ledger, progress)
+    manifest = _write(work, measured, checks, scored)
     run = Run(work.folder.path, manifest, manifest.failed, made=made)
     return replace(run, sink_failures=write_to_sinks(plan.sinks, run, _execute(plan), progress))
 
