@@ -204,6 +204,16 @@ def test_the_command_prints_what_is_corrected(world: Run, tmp_path: Path) -> Non
     assert "corrected comparisons" in table
 
 
+def test_the_command_shows_what_it_draws(world: Run, tmp_path: Path) -> None:
+    votes = tmp_path / "votes.sqlite"
+    words = ["label", str(world.folder), "--votes", str(votes), "-n", "40", "--design", "stratified", "--dry-run"]
+    shown = CliRunner().invoke(app, words)
+    assert shown.exit_code == 0
+    assert "40 of 320" in shown.stderr
+    assert "careful: 1: 10 of" in shown.stderr
+    assert not votes.exists()
+
+
 def test_a_draw_goes_on_and_grows(world: Run, tmp_path: Path) -> None:
     first, again = (draw(world, tmp_path / "votes.sqlite", count=60) for _ in range(2))
     assert [item.item for item in first.items] == [item.item for item in again.items]
@@ -302,6 +312,7 @@ def prefer(run: Run, study: StudyRequest, file: Path, pairs: int | None = None) 
     return file
 
 
+@pytest.mark.long
 def test_ratings_are_corrected(arena: Run, tmp_path: Path) -> None:
     file = prefer(arena, draw(arena, tmp_path / "votes.sqlite", count=200), tmp_path / "said.csv")
     found = correct_run(arena, f"people:{file}", installed_resolver())
@@ -315,6 +326,7 @@ def test_ratings_are_corrected(arena: Run, tmp_path: Path) -> None:
     assert (pair.correction.value or 0) > 0
 
 
+@pytest.mark.long
 def test_battles_that_do_not_connect_the_models_are_refused(arena: Run, tmp_path: Path) -> None:
     study = draw(arena, tmp_path / "votes.sqlite", count=200)
     file = prefer(arena, study, tmp_path / "said.csv", pairs=1)
