@@ -25,14 +25,18 @@ class Correction(Typed):
     labels: LabelScore = Field(description="`value` and `ci` by the labels alone")
     lam: Number | None = Field(
         None,
-        description="weight of the judge's values in the corrected score, from 0 (they tell nothing about the "
-        "labels) to 1; null for a score that is no mean",
+        description="weight of the judge's values in the corrected score, from 0 to 1; null if there are no "
+        "labels. It is 0 if they tell nothing about the labels, and if images were drawn by the judge's outcome, "
+        "which then tells all that they tell",
     )
-    n_labels: Count = Field(description="number of labelled samples; of pairs or prompts, if these are measured")
+    n_labels: Count = Field(
+        description="number of labels: values by people of samples, pairs or prompts; for a comparison, of cells "
+        "with labels of both models"
+    )
     gain: Number | None = Field(
         None,
-        description="how many times as many labels would be needed for an interval as narrow without the judge; 1 "
-        "if the correction gains nothing",
+        description="number of labels that one label with the judge is worth: this many times as many labels "
+        "would give an interval as narrow without the judge. About 1: the judge tells nothing",
     )
     notes: list[str] = Field([], description="notes for readers about the correction")
 

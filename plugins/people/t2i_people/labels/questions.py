@@ -46,6 +46,11 @@ class Questioner:
 
     def _ask(self, unit: MeasuredUnit, seed: int) -> tuple[StudyQuestion, ...]:
         if len(unit.models) == 2:
+            if any(need.capability != "prefer" for need in self.measured.needs):
+                raise NoJudge(
+                    f"people cannot be asked this: {self.measured.metric.spec} asks about two images in a fixed "
+                    "order, and the page shows them in a random one"
+                )
             return better(BETTER)
         samples = tuple(self._find(model, unit.prompt, seed) for model in unit.models)
         return tuple(self._write_questions(samples))
