@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -263,6 +264,11 @@ def test_another_draw_is_refused(world: Run, tmp_path: Path) -> None:
     for other in ({"seed": 1}, {"design": "cells"}):
         with pytest.raises(BadFolder):
             draw(world, tmp_path / "votes.sqlite", **{"count": 60, **other})
+    shutil.copytree(world.folder, tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "run.json").read_text())
+    (tmp_path / "run" / "run.json").write_text(json.dumps({**manifest, "plan": "0" * 64}))
+    with pytest.raises(BadFolder):
+        draw(load_run(tmp_path / "run"), tmp_path / "votes.sqlite", count=60)
 
 
 def test_what_people_cannot_be_asked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

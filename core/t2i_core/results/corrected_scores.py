@@ -54,6 +54,8 @@ def correct_result(result: Result, corrector: ScoreCorrector | None, people: str
         for measure, of_measure in result.facets.items()
     }
     headline = next((score.correction for score in scores.values()), None)
+    if headline is None:
+        headline = describe_nothing(people, "people's answers give no value of this score")
     return result.model_copy(update={"correction": headline, "scores": scores, "facets": facets})
 
 

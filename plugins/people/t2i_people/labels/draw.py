@@ -35,12 +35,14 @@ class DrawRecord:
     """What is kept of a draw: enough to repeat it.
 
     Attributes:
+        run: Identity of the run.
         metric: Name of the metric.
         seed: Random seed.
         cells: Whether the units of all models for one prompt and seeds are drawn together.
         waves: The waves.
     """
 
+    run: str
     metric: str
     seed: int
     cells: bool
@@ -49,13 +51,13 @@ class DrawRecord:
     def to_json(self) -> dict[str, Any]:
         """Return plain data from which `from_json` makes an equal record."""
         waves = [{"stratified": wave.stratified, "size": wave.size} for wave in self.waves]
-        return {"metric": self.metric, "seed": self.seed, "cells": self.cells, "waves": waves}
+        return {"run": self.run, "metric": self.metric, "seed": self.seed, "cells": self.cells, "waves": waves}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> DrawRecord:
         """Return the record that `to_json` wrote."""
         waves = tuple(DrawWave(bool(wave["stratified"]), wave["size"]) for wave in data["waves"])
-        return cls(data["metric"], data["seed"], data["cells"], waves)
+        return cls(data["run"], data["metric"], data["seed"], data["cells"], waves)
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def repeat_draw(units: Sequence[MeasuredUnit], record: DrawRecord) -> UnitDraw:
     """Return the draw that a record describes.
 
     Raises:
-        BadOption: If a wave is larger than the number of units that are left.
+        ValueError: If the units are not those of which the record's units were drawn.
     """
     own, strata = select_units(units, record.cells)
     wave = np.full(len(own), -1, np.intp)
@@ -138,12 +140,14 @@ def repeat_draw(units: Sequence[MeasuredUnit], record: DrawRecord) -> UnitDraw:
     return UnitDraw(own, strata, wave, probability, record.seed, record.cells)
 
 
-def begin_draw(units: Sequence[MeasuredUnit], metric: str, design: Design, count: int, seed: int) -> DrawRecord:
+def begin_draw(
+    units: Sequence[MeasuredUnit], of: tuple[str, str], design: Design, count: int, seed: int
+) -> DrawRecord:
     """Return a draw of one wave.
 
     Args:
         units: All units.
-        metric: Name of the metric.
+        of: Identity of the run, and name of the metric.
         design: `stratified` draws as many of each stratum, as far as it has that many.
         count: Number of units to label; with `cells`, as near as whole cells allow.
         seed: Random seed.
@@ -151,7 +155,7 @@ def begin_draw(units: Sequence[MeasuredUnit], metric: str, design: Design, count
     cells = design == "cells"
     own, _ = select_units(units, cells)
     size = min(_count_draws(own, cells, count), _count_draws(own, cells, len(own)))
-    return DrawRecord(metric, seed, cells, (DrawWave(design == "stratified", size),))
+    return DrawRecord(*of, seed, cells, (DrawWave(design == "stratified", size),))
 
 
 def extend_draw(

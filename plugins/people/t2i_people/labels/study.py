@@ -74,9 +74,9 @@ def make_study(
     """
     run = load_finished_run(request.run, request.images_from)
     measured = read_metric(run, request.metric, resolver)
-    samples = {(each.model, each.prompt.id, each.seed): each for each in list_samples(run)}
+    samples = {(sample.model, sample.prompt.id, sample.seed): sample for sample in list_samples(run)}
     record = _choose_draw(request, measured, _read_record(request, measured), resolver, say)
-    draw = repeat_draw(measured.units, record)
+    draw = _repeat(measured, record, request)
     items = Questioner(measured, samples).make_items(draw.drawn)
     for line in _describe(measured, draw):
         say(line)
@@ -114,6 +114,7 @@ def _read_record(request: LabelRequest, measured: MeasuredMetric) -> DrawRecord 
     record = DrawRecord.from_json(kept)
     design = "cells" if record.cells else "stratified" if record.waves[0].stratified else "simple"
     compared = {
+        "run": (record.run, measured.run.manifest.plan),
         "metric": (record.metric, measured.metric.spec),
         "seed": (record.seed, request.seed),
         "design": (design, request.design if request.more is None else design),
@@ -136,11 +137,12 @@ def _choose_draw(
 ) -> DrawRecord:
     """Return the draw to label: the one that the file keeps, or a larger one that contains it."""
     if request.more is None:
-        first = begin_draw(measured.units, measured.metric.spec, request.design, request.count, request.seed)
+        of = measured.run.manifest.plan, measured.metric.spec
+        first = begin_draw(measured.units, of, request.design, request.count, request.seed)
         return first if known is None or _is_larger(first, known) else known
     if known is None:
         raise BadOption(f"--next: {request.votes} has no labels yet; leave --next out for the first wave")
-    draw = repeat_draw(measured.units, known)
+    draw = _repeat(measured, known, request)
     answered = {(frozenset(s.model for s in a.shown), a.prompt, a.seed) for a in read_database(request.votes)[0]}
     wanted = {(frozenset(unit.models), unit.prompt, seed) for unit, _ in draw.drawn for seed in unit.seeds}
     if left := len(wanted - answered):
@@ -149,6 +151,21 @@ def _choose_draw(
     if (draw.wave >= 0).all():
         raise BadOption("--next: everything is drawn already; there is nothing left to label")
     return extend_draw(measured.units, known, _read_labels(request, measured, resolver), request.more)
+
+
+def _repeat(measured: MeasuredMetric, record: DrawRecord, request: LabelRequest) -> UnitDraw:
+    """Return the draw that a record describes.
+
+    Raises:
+        BadFolder: If the run has other values now than when its images were drawn.
+    """
+    try:
+        return repeat_draw(measured.units, record)
+    except ValueError as error:
+        raise BadFolder(
+            f"{request.votes}: images were drawn from other values than {measured.run.path} has now; name another "
+            "file with --votes"
+        ) from error
 
 
 def _is_larger(first: DrawRecord, known: DrawRecord) -> bool:
