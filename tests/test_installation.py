@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from fresh_environment import ROOT, Command, build_wheels, fresh_environment
+from fresh_environment import ROOT, Command, build_wheels, fresh_environment, make_command, run
 from PIL import Image
 
 PACKAGES = (ROOT, *(ROOT / name for name in ("core", "registry", "cli")), *sorted((ROOT / "plugins").iterdir()))
-LIGHT = "arena-elo bias folder paintskills people report selfeval tiam torch-support wordnet-hypernymy".split()
+LIGHT = ["arena-elo", "bias", "folder", "paintskills", "people", "report", "selfeval", "tiam", "torch-support", "wordnet-hypernymy"]
 """The plugins that `pip install t2i` brings."""
 
 pytestmark = pytest.mark.timeout(1800)
@@ -82,10 +82,30 @@ def _use(t2i: Command, folder: Path) -> None:
 def test_pip_alone_installs_what_needs_no_torch(wheels: Path, tmp_path: Path) -> None:
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    pip = [venv / "bin" / "python", "-m", "pip", "--quiet"]
-    subprocess.run([*pip, "install", "--find-links", wheels, "t2i"], check=True)
-    frozen = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True).stdout.lower()
-    assert "torch==" not in frozen
-    assert {f"t2i-{name}" for name in LIGHT} <= {
-        line.partition("==")[0].partition(" @")[0] for line in frozen.split("\n")
-    }
+    python = venv / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "--quiet", "install", "--find-links", wheels, "t2i"], check=True)
+    there = {path.name.partition("-")[0] for path in venv.rglob("*.dist-info")}
+    assert "torch" not in there
+    assert {f"t2i_{name.replace('-', '_')}" for name in LIGHT} <= there
+    _use(make_command(tmp_path), tmp_path)
+
+
+@pytest.mark.slow
+def test_the_lowest_versions_allowed_work(wheels: Path, tmp_path: Path) -> None:
+    listed = [ROOT / each / "pyproject.toml" for each in ("core", "registry", "cli")]
+    listed += [ROOT / "plugins" / name / "pyproject.toml" for name in LIGHT]
+    lowest = tmp_path / "lowest.txt"
+    resolve = ["--resolution", "lowest-direct", "--no-sources", "--find-links", wheels, "--output-file", lowest]
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    run("uv", "pip", "compile", "--quiet", "--python-version", python, *resolve, *listed, cwd=tmp_path)
+    run("uv", "venv", "--quiet", "--python", sys.executable, tmp_path / "venv", cwd=tmp_path)
+    install = ["--python", tmp_path / "venv" / "bin" / "python", "--find-links", wheels, "-r", lowest, "t2i"]
+    run("uv", "pip", "install", "--quiet", *install, cwd=tmp_path)
+    _use(make_command(tmp_path), tmp_path)
+
+
+@pytest.mark.slow
+def test_everything_runs_the_readmes_main_job(wheels: Path, tmp_path: Path) -> None:
+    t2i = fresh_environment(tmp_path, sorted(wheels.glob("*.whl")), "t2i[all]")
+    found = json.loads(t2i("t2i", "eval", "--metric", "tiam", "--model", "mini", "--seeds", "2", "--json"))
+    assert found["results"][0]["score"] > 0.5

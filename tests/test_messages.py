@@ -39,9 +39,14 @@ MISTAKES = f"""
 {EVAL} --judge people
 {EVAL} --judge people:gone.csv
 {EVAL} --judge people:empty.txt
+{EVAL} --correct votes.sqlite
+{EVAL} --correct people:gone.csv
 eval --metric clipscore --model simulator --prompts tiam-5-1 --judge people:gone.csv
 people tally gone.csv
 people agree empty.txt
+label gone
+label empty --dry-run
+correct gone gone.csv
 {EVAL} --out file/run --seeds 1 --limit 1
 eval --model simulator
 eval --metric tiam

@@ -14,14 +14,15 @@ from ..api.metric_output import Excluded, Note, Rows
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
 from ..results.evidence import EvidenceRow
+from ..results.measurement_table import TableBuilder
+from ..results.metric_rows import rows_of, seeds_of
 from ..storage.store import Store
 from .evidence import EvidenceKeeper
 from .generation import GeneratedImages
 from .job import Job
-from .measurement_table import TableBuilder
 from .observation import Observations
 from .outcomes import Outcomes
-from .rows import columns_of, rows_of, seeds_of
+from .rows import columns_of
 from .unit_reader import Group, Lost, Reader, read_units
 
 TableKey = tuple[str, str | None]

@@ -113,6 +113,14 @@ def read_batch_size(value: Any) -> int | None:
     return int(text)
 
 
+def read_people(value: str) -> str:
+    """Return a judge that gives people's answers, `NAME:FILE`. Raises ValueError if it names no file."""
+    name, _, file = value.partition(":")
+    if not name or not file.strip():
+        raise ValueError(f"must be people:FILE with the file of answers (got {value!r})")
+    return value
+
+
 def check_device(value: str | None) -> str | None:
     """Return the name of a device. Raises ValueError if it is none."""
     if value is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", value):

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 from ..api.errors import BadFolder, T2IError
 from ..api.progress import Progress, Silent
+from ..io.prompt_file import write_prompts
 from ..results.manifest import Manifest, parse_manifest
 from ..results.run import Run
-from ..storage.run_files import EVIDENCE
+from ..storage.run_files import EVIDENCE, PROMPTS
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
+from .correction import correct_scores
 from .generation import GeneratedImages, drop_damaged, generate
 from .imagefolder import open_image_folders
 from .lifecycle import Execution
@@ -97,7 +99,10 @@ def _carry_out(work: _Work) -> Run:
     measured = measure(plan.jobs, images, observations, store, progress)
     # only records are checked: the files are looked at when they are linked into the folder
     checks = check_images(iterate_images(plan, store, images.failures, progress, "checking samples", look=False))
-    manifest = _write(work, images.failures, measured, checks, score(plan, measured, checks))
+    scored = score(plan, measured, checks)
+    if plan.people is not None:
+        scored = correct_scores(plan, scored, measured, store, images.failures, progress)
+    manifest = _write(work, images.failures, measured, checks, scored)
     run = Run(work.folder.path, manifest, manifest.failed, made=images.made)
     return replace(run, sink_failures=write_to_sinks(plan.sinks, run, _execute(plan), progress))
 
@@ -160,6 +165,7 @@ def _write(
             linked = link_image(image, folder, places, store)
             image_folders.add(linked)
             write_row(make_sample_row(linked))
+    folder.write_json_lines(PROMPTS, write_prompts(p for each in plan.sample_sets for p in each.prompts))
     outcomes = measured.outcomes or _count_images(plan, without_image)
     metrics = [job.title for job in plan.jobs] or [""] * len(outcomes)
     lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]

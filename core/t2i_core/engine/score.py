@@ -10,6 +10,7 @@ from itertools import combinations
 import pandas as pd
 
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
+from ..results.numbers import make_interval, make_number
 from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
 from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
@@ -17,7 +18,6 @@ from .estimates import Scores, compare, compare_pairs, estimate_scores, find_inc
 from .job import Job, SampleSet
 from .judge_agreement import compare_judges
 from .measurement import Measurements
-from .numbers import make_interval, make_number
 from .outcomes import Counts, Outcomes
 from .plan import Plan
 from .run_identity import name_way

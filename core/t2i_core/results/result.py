@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
+from .correction import CorrectedDifference, Correction
 from .typed import Count, Interval, Number, Typed
 
 
@@ -23,6 +24,12 @@ class Score(Typed):
         [],
         description="present if the score rests on one prompt or one seed, whose variation is not in the interval",
         exclude_if=lambda notes: not notes,
+    )
+    correction: Correction | None = Field(
+        None,
+        description="present if people's labels correct it: the corrected score, or why there is none. Levels of "
+        "facets have it only if their labels suffice",
+        exclude_if=lambda correction: correction is None,
     )
 
 
@@ -79,6 +86,11 @@ class Result(Typed):
         description="method and question of the interval: "
         "`Wilson on effective n, prompts x seeds; new prompts of this kind and new seeds`"
     )
+    correction: Correction | None = Field(
+        None,
+        description="present with `--correct`: the headline score corrected by people's labels",
+        exclude_if=lambda correction: correction is None,
+    )
     upper_bound: UpperBound | None = Field(
         None,
         description='`{"model", "value", "ci"}`: the score of the images that the metric names as '
@@ -130,6 +142,11 @@ class Comparison(Typed):
         description="number of shared samples; of prompts, if a prompt's images are measured together"
     )
     interval: str = Field(description="method and question of the interval")
+    correction: CorrectedDifference | None = Field(
+        None,
+        description="present with `--correct`: the difference corrected by people's labels",
+        exclude_if=lambda correction: correction is None,
+    )
 
     @property
     def title(self) -> str:

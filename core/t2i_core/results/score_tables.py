@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..api.terminal import make_table, shown
+from .correction_tables import make_correction_tables
 from .number_format import format_interval, format_number, format_p_value
 from .result import Comparison, JudgeAgreement, Result, Score
 from .verdict import describe_verdicts
@@ -68,6 +69,8 @@ def print_results(
             left_out.append(f"{hidden} comparisons")
     if agreements:
         console.print(_make_agreement_table(agreements))
+    for part in make_correction_tables(results, comparisons):
+        console.print(part)
     notes = dict.fromkeys(note for each in results for note in each.notes)
     for line in _describe_methods(results):
         console.print(shown(line, "dim"))

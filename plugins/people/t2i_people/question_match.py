@@ -27,17 +27,23 @@ def read_vote(question: VisualQuestion, found: Sequence[FoundAnswer]) -> str | N
     Raises:
         OtherAnswer: If the answer is not among the choices.
     """
-    for answer, as_shown in found:
-        # choices about two sides may name them by their order, so answers in the other order do not count
-        if as_shown and fold_words(question.text) in (fold_words(answer.text), fold_words(answer.question)):
-            return _take_choice(question.choices, answer.answer)
+    # choices about two sides may name them by their order, so answers in the other order do not count
+    in_words = [
+        answer.answer
+        for answer, as_shown in found
+        if as_shown and fold_words(question.text) in (fold_words(answer.text), fold_words(answer.question))
+    ]
+    if in_words:
+        return _take_choice(question.choices, in_words)
     return find_meant_choice(question.meant_by, [answer for answer, _ in found])
 
 
-def _take_choice(choices: Sequence[str], answer: str) -> str:
-    if not choices or answer == CANNOT_TELL:
-        return answer
-    chosen = next((choice for choice in choices if fold_words(choice) == fold_words(answer)), None)
-    if chosen is None:
-        raise OtherAnswer(answer)
-    return chosen
+def _take_choice(choices: Sequence[str], answers: Sequence[str]) -> str:
+    """Return the answer that is a choice: a metric may ask several questions in the same words."""
+    if not choices:
+        return answers[0]
+    said = {fold_words(answer) for answer in answers}
+    chosen = next((choice for choice in choices if fold_words(choice) in said), None)
+    if chosen is None and CANNOT_TELL not in answers:
+        raise OtherAnswer(answers[0])
+    return chosen or CANNOT_TELL

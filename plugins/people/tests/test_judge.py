@@ -139,6 +139,14 @@ def test_an_answer_that_is_no_choice_fails() -> None:
     assert not found.missing
 
 
+def test_questions_in_the_same_words_are_told_apart_by_their_choices() -> None:
+    hat, coat = (VisualQuestion("Which of these?", choices) for choices in (("hat", "none"), ("red", "blue")))
+    answers = [said("a", "hat", "1", hat.text), said("a", "blue", "2", coat.text)]
+    assert [ask(answers, question.about(A)).choice for question in (hat, coat)] == ["hat", "blue"]
+    unsure = [answers[0], said("a", "cannot-tell", "2", coat.text)]
+    assert [ask(unsure, question.about(A)).choice for question in (hat, coat)] == ["hat", None]
+
+
 def test_a_place_finds_answers_without_digests_and_digests_have_priority() -> None:
     here, there = ImagePlace("m", "p", 3), ImagePlace("m", "p", 4)
     by_place = HumanAnswer("a", "object", "dog", (ShownImages("m", (3,)),), prompt="p")
