@@ -12,7 +12,10 @@ from fresh_environment import ROOT, Command, build_wheels, fresh_environment, ma
 from PIL import Image
 
 PACKAGES = (ROOT, *(ROOT / name for name in ("core", "registry", "cli")), *sorted((ROOT / "plugins").iterdir()))
-LIGHT = ["arena-elo", "bias", "folder", "paintskills", "people", "report", "selfeval", "tiam", "torch-support", "wordnet-hypernymy"]
+LIGHT = (
+    *("arena-elo", "bias", "folder", "paintskills", "people", "report", "selfeval", "tiam", "torch-support"),
+    "wordnet-hypernymy",
+)
 """The plugins that `pip install t2i` brings."""
 
 pytestmark = pytest.mark.timeout(1800)
@@ -41,7 +44,7 @@ def _draw_images(folder: Path) -> None:
         (folder / model / "metadata.jsonl").write_text("\n".join(rows), encoding="utf-8")
     (folder / "answers.csv").write_text("\n".join(answers), encoding="utf-8")
     prompts = [
-        json.dumps({"id": name, "text": name, "scene": {"objects": [{"class": {"name": name}}]}})
+        json.dumps({"id": name, "text": name, "scene": {"objects": [{"cls": {"name": name}}]}})
         for name in ("cat", "dog", "car")
     ]
     (folder / "prompts.jsonl").write_text("\n".join(prompts), encoding="utf-8")
@@ -56,14 +59,21 @@ def _use(t2i: Command, folder: Path) -> None:
     scores = {}
     for model in ("red", "blue"):
         found = t2i(
-            *("t2i", "eval", "--metric", "tiam", "--model", f"folder:{model}", "--prompts", "prompts.jsonl"),
+            *(
+                "t2i",
+                "eval",
+                "--metric",
+                "tiam",
+                "--model",
+                f"{model}=folder:{model}",
+                "--prompts",
+                "prompts.jsonl",
+            ),
             *(
                 "--seeds",
                 "1",
                 "--judge",
                 "people:answers.csv",
-                "--label",
-                model,
                 "--out",
                 f"runs/{model}",
                 "--json",
@@ -75,7 +85,7 @@ def _use(t2i: Command, folder: Path) -> None:
     assert scores == {"red": 1.0, "blue": pytest.approx(1 / 3)}
     t2i("t2i", "report", "runs/red", "--out", "report.html", cwd=folder)
     assert "tiam" in (folder / "report.html").read_text(encoding="utf-8")
-    assert "0.667" in t2i("t2i", "compare", "runs/red", "runs/blue", "--format", "csv", cwd=folder)
+    assert "red,blue,0.66666" in t2i("t2i", "compare", "runs/red", "runs/blue", "--format", "csv", cwd=folder)
 
 
 @pytest.mark.slow

@@ -20,8 +20,8 @@ def make_result(label: str, score: float | None, *, better: bool | None = True, 
         {
             "metric": "tiam", "model": label, "as": label, "settings": {}, "judge": None, "judges": [],
             "prompts": "p", "score": score, "ci": None if score is None else [score - 0.1, score + 0.1],
-            "interval": "t", "higher_is_better": better, "n_prompts": 1, "n_prompts_ok": 1, "n_seeds": 1, "n_ok": 1,
-            "n_failed": 0, "n_missing": 0, "n_excluded": 0, "scores": {}, "facets": {}, **more,
+            "interval": "t", "higher_is_better": better, "n_prompts": 1, "n_prompts_ok": 1, "n_seeds": 1,
+            "n_ok": 1, "n_failed": 0, "n_missing": 0, "n_excluded": 0, "scores": {}, "facets": {}, **more,
         }
     )  # fmt: skip
 
