@@ -23,7 +23,7 @@ from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .component import Component
 from .job import Job, Served
-from .observation import asked_once, group_queries
+from .query_index import group_queries, list_shared_queries
 
 
 def refuse_unneeded_judges(
@@ -53,9 +53,12 @@ def refuse_unneeded_judges(
                 f"--judge {word!r}: {capability!r} is not a capability; choose one of {', '.join(known)}"
             )
         meant = wanted & {capability} or wanted
-        offers = find(name).info.capabilities
+        info = find(name).info
+        offers = info.capabilities
         if not any(source in offers for each in meant for source in find_sources(each)):
             need = "; ".join(f"{metric} needs {_describe_needs(own)}" for metric, own in needs.items())
+            if info.by_people:
+                raise NoJudge(f"--judge {word}: people cannot be asked this: {need}")
             raise NoJudge(
                 f"--judge {word}: the judge you asked for offers {' and '.join(offers) or 'nothing'}; {need}"
             )
@@ -151,9 +154,9 @@ def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> N
     to_open: dict[Path, tuple[str, Image]] = {}
     for group in group_queries(jobs):
         for job, served in group.asking:
-            for item in asked_once(job, served) if served.need.per == "run" else ():
-                if not store.has(item.key):
-                    to_open |= {image.path: (job.metric.spec, image) for image in item.query.images}
+            for key, query in list_shared_queries(job, served) if served.need.per == "run" else ():
+                if not store.has(key):
+                    to_open |= {image.path: (job.metric.spec, image) for image in query.images}
     if not to_open:
         return
     with progress.task("checking reference images", len(to_open), "images") as task:

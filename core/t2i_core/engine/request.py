@@ -23,6 +23,7 @@ from .request_values import (
     list_values,
     read_batch_size,
     read_names,
+    read_people,
     read_seeds,
     read_shard,
     split_label,
@@ -163,6 +164,12 @@ class Request:
         ),
         CommandOption("[CAPABILITY=]NAME", name="judge", repeated=True, commands=("eval",), completes="judge"),
     ] = ()
+    correct: Annotated[
+        str | None,
+        AfterValidator(lambda people: people and read_people(people)),
+        Field(description="People's labels of drawn images, by which the judge's errors are corrected."),
+        CommandOption("people:FILE", commands=("eval",)),
+    ] = None
     sinks: Annotated[
         tuple[str | SinkInfo, ...],
         ReadBy(read_names(str, SinkInfo), str | list[str]),

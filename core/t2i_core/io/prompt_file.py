@@ -57,6 +57,41 @@ def read_prompts(path: str | Path) -> list[Prompt]:
     return prompts
 
 
+def parse_prompt_lines(path: Path, text: str) -> list[Prompt]:
+    """Return the prompts in the text of a file of JSON lines, one per record.
+
+    Raises:
+        BadPrompts: If the text is not valid, in one line that names file, line and field.
+    """
+    return parse_prompts(_read_json_lines(path, text))
+
+
+def write_prompts(prompts: Iterable[Prompt]) -> Iterator[dict[str, Any]]:
+    """Yield prompts as the records of a file of JSON lines, each once.
+
+    The images that belong to prompts are left out, because they lie elsewhere. So are prompts without text, and
+    those that share their id but differ.
+    """
+    by_id: dict[str, Prompt | None] = {}
+    for prompt in prompts:
+        if by_id.setdefault(prompt.id, prompt) != prompt:
+            by_id[prompt.id] = None
+    yield from (_write_prompt(prompt) for prompt in by_id.values() if prompt is not None and prompt.text.strip())
+
+
+def _write_prompt(prompt: Prompt) -> dict[str, Any]:
+    fields = {
+        "prompt": prompt.text,
+        "id": prompt.id,
+        "scene": prompt.scene and prompt.scene.to_json(),
+        "facets": dict(prompt.facets),
+        "texts": list(prompt.texts),
+        "answer": prompt.answer,
+        "cluster": prompt.cluster,
+    }
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
 def parse_prompts(records: Iterable[Record]) -> list[Prompt]:
     """Return one prompt per record.
 

@@ -19,6 +19,7 @@ class RequestRecord(Typed):
     prompts: list[str] = Field(description="the prompt sources or files of all metrics")
     seeds: list[Seed] = Field(description="the seeds of all metrics")
     judges: list[str] = Field([], description="`--judge`: judges named in place of the chosen ones")
+    correct: str | None = Field(None, description="`--correct`, or null")
     sinks: list[str] = Field([], description="the sinks")
     limit: int | None = Field(None, description="`--limit`, or null")
     common_prompts: bool = Field(False, description="`--common-prompts`")

@@ -5,6 +5,7 @@ samples.csv        one line per image: model, prompt, seed, status, reason, path
 measurements.csv   one line per measured value
 failures.csv       one line per sample without a value, with the reason
 evidence.jsonl     why the worst samples have their values, if a metric says so
+prompts.jsonl      the prompts, with what their images must show
 images/MODEL/...   links to the kept images (copies if links are not possible), which outlive the cache; for
                    `t2i generate` also metadata.jsonl
 .exports           paths of the files that sinks wrote, one a line
@@ -227,13 +228,16 @@ class RunFolder:
                 named.to_csv(file, index=False, header=False, chunksize=20_000, lineterminator=_LINE_END)
         self._written.append(name)
 
-    def write_json_lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
+    def write_json_lines(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Write one JSON object per line, completely or not at all. Without records, remove the file."""
-        if not records:
+        lines = (f"{json.dumps(record, ensure_ascii=False, allow_nan=False)}\n" for record in records)
+        first = next(lines, None)
+        if first is None:
             self.remove(name)
             return
         with self.open_text(name) as file:
-            file.writelines(f"{json.dumps(record, ensure_ascii=False, allow_nan=False)}\n" for record in records)
+            file.write(first)
+            file.writelines(lines)
         self._written.append(name)
 
     @contextmanager
