@@ -65,9 +65,9 @@ class ServerOptions(Options):
 
 
 REWRITE = (
-    "Rewrite this prompt for a text-to-image model: describe the same scene in more detail, in one paragraph. Keep "
-    "every object, number, colour and position that it names, and add no others. Answer with the new prompt only.\n\n"
-    "{prompt}"
+    "Rewrite this prompt for a text-to-image model: describe the same scene in more detail, in one paragraph. "
+    "Keep every object, number, colour and position that it names, and add no others. Answer with the new prompt "
+    "only.\n\n{prompt}"
 )
 """The request to rewrite a prompt."""
 

@@ -111,12 +111,15 @@ def _ask_all(texts: Sequence[str], places: dict[str, Path], setup: Setup[Rewrite
 
 
 async def _send(client: AsyncOpenAI, text: str, model: str, options: RewriteOptions) -> ChatReply:
-    asked = {options.max_tokens_field: options.max_tokens}
-    given = {"temperature": options.temperature, "seed": options.seed}
+    given = {
+        options.max_tokens_field: options.max_tokens,
+        "temperature": options.temperature,
+        "seed": options.seed,
+    }
     answer = await client.chat.completions.with_raw_response.create(
         model=model,
         messages=[{"role": "user", "content": options.template.replace("{prompt}", text)}],
-        extra_body={**options.extra_body, **asked, **{k: v for k, v in given.items() if v is not None}},
+        extra_body={**options.extra_body, **{k: v for k, v in given.items() if v is not None}},
     )
     return read(ChatReply, answer.content)
 

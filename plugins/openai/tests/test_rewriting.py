@@ -23,11 +23,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    lines = [
-        {"prompt": "a dog", "objects": ["dog"], "kind": "pet"},
-        {"prompt": "a car"},
-        {"id": "x", "prompt": "a car"},
-    ]
+    dog = {"prompt": "a dog", "objects": ["dog"], "kind": "pet"}
+    lines = [dog, {"prompt": "a car"}, {"id": "x", "prompt": "a car"}]
     made = tmp_path / "p.jsonl"
     made.write_text("\n".join(map(json.dumps, lines)))
     return made
@@ -118,16 +115,14 @@ def test_a_template_must_show_the_prompt() -> None:
         RewriteOptions(model="m", template="Rewrite it.")
 
 
-@pytest.mark.usefixtures("on_the_test_server")
 class TestContract(PromptSourceContract):
     """The contract that every prompt source must fulfil."""
 
     module = "t2i_openai.plugin"
     name = "rewritten"
     argument = "tiam-5-1"
-    options: dict[str, Any] = {}  # noqa: RUF012  replaced by those of the test server
 
     @pytest.fixture(autouse=True)
-    def _answering(self, server: Any) -> None:
+    def _answering(self, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         server.default = echo
-        type(self).options = {**server.options, "model": "m"}
+        monkeypatch.setattr(type(self), "options", {**server.options, "model": "m"})
