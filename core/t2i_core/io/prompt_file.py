@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ def parse_prompt_lines(path: Path, text: str) -> list[Prompt]:
     Raises:
         BadPrompts: If the text is not valid, in one line that names file, line and field.
     """
-    return parse_prompts(_read_json_lines(path, text))
+    _, records = _read_json_lines(path, text)
+    return parse_prompts(records)
 
 
 def write_prompts(prompts: Iterable[Prompt]) -> Iterator[dict[str, Any]]:
