@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from t2i_cli.app import app
 from typer.testing import CliRunner
 
 DOCS = Path(__file__).parent.parent / "docs"
-GUIDES = ("first-evaluation.md", "compare-checkpoints.md")
+GUIDES = ("first-evaluation.md", "compare-checkpoints.md", "evaluate-a-folder.md")
 
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"-?<?\d[\d.:e-]*(?:[kMG]?B)?")
 
 
@@ -38,7 +39,11 @@ def test_commands_print_what_a_guide_shows(
     monkeypatch.setenv("T2I_CACHE_DIR", str(cache))
     blocks = BLOCK.findall((DOCS / guide).read_text(encoding="utf-8"))
     assert blocks
-    for block in blocks:
+    names: dict[str, Any] = {}
+    for language, block in blocks:
+        if language == "python":
+            exec(compile(block, guide, "exec"), names)
+            continue
         command, *expected = block.splitlines()
         assert command.startswith("$ t2i ")
         done = CliRunner().invoke(app, shlex.split(command)[2:])

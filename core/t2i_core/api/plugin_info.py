@@ -267,10 +267,13 @@ class PromptSourceInfo(_Info):
     Attributes:
         prompts: Yields them; ids must be unique.
         reads_labels: True if the list depends on the classes that the judge knows (`Setup.labels`).
+        labels: Returns the classes that its prompts may name, for `--scenes NAME`. A class with a synset may have
+            several names, of which the first is used.
     """
 
     prompts: Callable[[Setup[Any]], Iterable[Prompt]]
     reads_labels: bool = False
+    labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

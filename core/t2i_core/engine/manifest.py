@@ -53,6 +53,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "sinks": [sink.spec for sink in plan.sinks],
             "limit": request.limit,
             "common_prompts": request.common_prompts,
+            "scenes": request.scenes,
             "interval": request.interval,
             "noise": request.noise,
             "max_failed": request.max_failed,

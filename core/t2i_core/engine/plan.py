@@ -179,7 +179,7 @@ class _Planner:
         name, prompts = self.lists.choose(generator, f"metric {metric.spec!r}", defaults, classes)
         seeds = self.choose_seeds(generator, defaults)
         for served in needs:
-            refuse_unknown_classes(served, prompts, metric)
+            refuse_unknown_classes(served, prompts, metric, self.lists.unread)
         with guard_plugin(metric, "to check its prompts"):
             instance.check(prompts)
         with guard_plugin(metric, "to say the bounds of its measures"):

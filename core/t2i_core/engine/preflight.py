@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..api.adapter import find_sources
-from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
+from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge, join_clauses
 from ..api.image import Image
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, TableMetric
 from ..api.metric_input import Need
@@ -68,8 +69,16 @@ def _describe_needs(needs: Sequence[Need]) -> str:
     return " and ".join(ways) or "no judge"
 
 
-def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
+def refuse_unknown_classes(
+    served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo], unread: Mapping[str, str]
+) -> None:
     """Refuse a judge that does not know a class of the prompts.
+
+    Args:
+        served: A need of the metric, and who serves it.
+        prompts: The prompts.
+        metric: The metric.
+        unread: Why the texts of prompts could not be read as scenes, by the prompts' ids.
 
     Raises:
         BadPrompts: If a prompt has no scene.
@@ -77,10 +86,16 @@ def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Co
     """
     if not served.need.knows:
         return
-    blind = next((p for p in prompts if p.scene is None), None)
-    if blind is not None:
-        raise BadPrompts(f"metric {metric.spec!r} needs prompts with scenes, but {blind.text[:60]!r} has none")
     labels = served.labels
+    if blind := [prompt for prompt in prompts if prompt.scene is None]:
+        for prompt in blind:
+            if prompt.id in unread:
+                _log.warning("no scene: %r: %s", prompt.text, unread[prompt.id])
+        others = f" ({len(blind)} of {len(prompts)} prompts)" if len(prompts) > 1 else ""
+        raise BadPrompts(
+            f"metric {metric.spec!r} needs prompts with scenes, but {blind[0].text[:60]!r} has none{others}; "
+            f"{_explain_scenes(served, blind[0], unread)}"
+        )
     if labels is None:
         return
     wanted = {c for p in prompts if p.scene for c in p.scene.classes}
@@ -91,6 +106,15 @@ def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Co
             f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
             f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
         )
+
+
+def _explain_scenes(served: Served, prompt: Prompt, unread: Mapping[str, str]) -> str:
+    """Return why a prompt has no scene and how to give it one."""
+    in_file = 'list its objects in a JSONL or CSV file ({"prompt": ..., "objects": ["dog", "two red cars"]})'
+    if prompt.id in unread:
+        return join_clauses([unread[prompt.id], f"rewrite the text, leave the prompt out, or {in_file}"])
+    name = served.choice.judge.name if served.choice and served.labels is not None else "coco"
+    return f"have texts read as scenes (--scenes {name}), or {in_file}"
 
 
 def read_floor(judge: Component[JudgeInfo]) -> float:
@@ -160,6 +184,8 @@ def refuse_mixed_kinds(component: Component[MetricInfo], metric: Metric) -> None
                 f"{describe_component(component)} has {unread[0]!r}, which only a {kind.__name__} may have"
             )
 
+
+_log = logging.getLogger(__name__)
 
 _OWN_ATTRIBUTES: Mapping[type[Metric], tuple[str, ...]] = {
     TableMetric: ("aggregates", "prepare", "remarks", "ranges", "estimates"),

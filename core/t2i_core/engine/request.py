@@ -146,6 +146,15 @@ class Request:
         ),
         CommandOption("NAME|FILE", repeated=True, completes="prompt_source"),
     ] = ()
+    scenes: Annotated[
+        str | None,
+        AfterValidator(lambda name: name and expand_home(name)),
+        Field(
+            description="Read the texts of prompts without a scene as scenes, with the classes of this prompt "
+            "source, judge or generator (coco, mini), or of a CSV file with the columns name and synset."
+        ),
+        CommandOption("NAME|FILE"),
+    ] = None
     judges: Annotated[
         tuple[str, ...],
         ReadBy(read_names(str), str | list[str]),

@@ -23,6 +23,7 @@ class RequestRecord(Typed):
     sinks: list[str] = Field([], description="the sinks")
     limit: int | None = Field(None, description="`--limit`, or null")
     common_prompts: bool = Field(False, description="`--common-prompts`")
+    scenes: str | None = Field(None, description="`--scenes`, or null")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")
     noise: Literal["shared", "per-prompt"] = Field(description="`--noise`")
     max_failed: Number = Field(0.01, description="`--max-failed`")
