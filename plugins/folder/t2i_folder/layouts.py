@@ -11,6 +11,7 @@ from . import geneval, parquet, webdataset
 from .options import TABLES, FolderOptions
 
 RUN = "run.json"
+PROMPTS_OF_RUN = "prompts.jsonl"
 _OF_RUN = "images/*/metadata.jsonl"
 """The tables of a run, one for each model."""
 
@@ -72,7 +73,7 @@ def find_layout(folder: Path, options: FolderOptions) -> Layout:
 def find_ignored(taken: Layout) -> tuple[str, ...]:
     """Return the first file of each other table and layout that the folder has too."""
     folder = taken.folder
-    tables = [folder / name for name in TABLES if (folder / name).is_file()]
+    tables = _list_tables(folder)
     others = [found.files[0] for found in (_parquet(folder), _webdataset(folder), _geneval(folder)) if found]
     runs = sorted(folder.glob(_OF_RUN))[:1] if (folder / RUN).is_file() else []
     return tuple(
@@ -88,8 +89,13 @@ def _named_table(folder: Path, name: str) -> Layout:
 
 
 def _table(folder: Path) -> Layout | None:
-    found = next((folder / name for name in TABLES if (folder / name).is_file()), None)
-    return Layout("table", folder, (found,)) if found else None
+    return Layout("table", folder, (found[0],)) if (found := _list_tables(folder)) else None
+
+
+def _list_tables(folder: Path) -> list[Path]:
+    """Return a folder's tables of images; the prompts that a run keeps are none of them."""
+    of_run = (PROMPTS_OF_RUN,) if (folder / RUN).is_file() else ()
+    return [folder / name for name in TABLES if name not in of_run and (folder / name).is_file()]
 
 
 def _parquet(folder: Path) -> Layout | None:
