@@ -27,6 +27,7 @@ from .correction import Correction, check_lam, limit_value, note_gain, refuse, r
 from .design import Floats, Question
 from .estimate import Estimate, Form, Range, check_level
 from .label_design import LabelDesign, make_label_design
+from .power_tuning import PSEUDO_ERRORS
 from .resampling import Draws, Replicates, Statistic, replicate
 
 NO_VALUE = "the labels alone give no value (for ratings: labelled battles must connect all models)"
@@ -94,8 +95,8 @@ class CorrectedReplicates:
             corrected = estimate(
                 people - lam * float(surplus(full)),
                 lambda draws: evaluate("people", draws) - lam * surplus(draws),
-                # as if one more label had disagreed with the judge, as for means, where answers are even
-                alone * (1 - m / n) * 4 / m if math.isfinite(alone) else 0.0,
+                # as for means: half a label more disagrees; a label's own variance is at most 1/4 of such an error
+                PSEUDO_ERRORS * 4 * alone * (1 - m / n) / m if math.isfinite(alone) else 0.0,
                 df,
             )
             if math.isnan(corrected.lo):

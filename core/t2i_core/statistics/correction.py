@@ -130,13 +130,6 @@ def _estimate(
     return replace(estimate, method=f"corrected by {label_design.labels} labels, {estimate.method}")
 
 
-def _pseudo_error(error: Floats, bounds: Range, *, binary: bool) -> float:
-    """Return the size of the additional error: the whole range if answers are yes or no, else the largest seen."""
-    if binary and bounds[0] is not None and bounds[1] is not None:
-        return bounds[1] - bounds[0]
-    return float(np.abs(error).max())
-
-
 def corrected_mean(
     judged: ArrayLike,
     labels: ArrayLike,
@@ -195,13 +188,12 @@ def corrected_mean(
         **options,  # type: ignore[arg-type]
     )
     values = np.where(known, y, 0.0)
-    error = np.where(known, y - f, 0.0)
     rows = correct_rows(
         f,
         values,
         label_design,
         lam=lam,
-        pseudo_error=_pseudo_error(error, bounds, binary=form == "wilson"),
+        worst_error=1.0 if form == "wilson" else None,
     )
     refusal = refuse(y[known])
     corrected = None
@@ -318,13 +310,12 @@ def corrected_difference(
         strata=None if strata is None else _select(strata, known, "strata"),
         **options,  # type: ignore[arg-type]
     )
-    error = np.where(known, y - f, 0.0)
     rows = correct_rows(
         f,
         np.where(known, y, 0.0),
         label_design,
         lam=lam,
-        pseudo_error=_pseudo_error(error, bounds, binary=form == "wilson"),
+        worst_error=1.0 if form == "wilson" else None,
     )
     refusal = refuse(y[known], "labelled pairs")
     corrected = None

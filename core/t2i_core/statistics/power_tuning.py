@@ -26,6 +26,9 @@ from .design import Floats
 from .label_design import LabelDesign
 
 CROSS_FIT_BELOW = 200  # labels; with more, leaving one out changes nothing that shows
+PSEUDO_ERRORS = 0.5
+"""Number of labels that are assumed to disagree with the judge beyond those seen, as in Jeffreys' prior for a
+proportion. Without it, 50 labels of which none shows an error would count a judge as perfect."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ class CorrectedRows:
     Attributes:
         value: Shape (n,).
         lam: How far the judge's values are trusted.
-        extra_variance: Addition to the variance of the mean: as if one more label had disagreed with the judge. A
-            few labels without an error do not show that the judge makes none.
+        extra_variance: Addition to the variance of the mean: as if half a label more had disagreed with the judge.
+            A few labels without an error do not show that the judge makes none.
         effective_labels: See `Correction`.
     """
 
@@ -81,7 +84,7 @@ def tune_power(judged: Floats, labels: Floats, design: LabelDesign) -> tuple[flo
 
 
 def correct_rows(
-    judged: Floats, labels: Floats, design: LabelDesign, *, lam: float | None, pseudo_error: float
+    judged: Floats, labels: Floats, design: LabelDesign, *, lam: float | None, worst_error: float | None
 ) -> CorrectedRows:
     """Return each row's contribution to the corrected mean.
 
@@ -91,7 +94,7 @@ def correct_rows(
         design: How the labels were drawn.
         lam: How far to trust the judge, in [0, 1]. If None, it is tuned; with few labels, for each label from the
             others (cross-fitting), because lam would else follow the very errors that it weighs.
-        pseudo_error: Size of the error of which one more is assumed.
+        worst_error: Size of the errors that are assumed beyond those seen. If None, that of the largest seen.
     """
     f = judged - judged.mean()
     tuned = lam
@@ -111,10 +114,11 @@ def correct_rows(
         if simple > 1e-12 * max(1.0, float(np.square(labels).max()))
         else math.nan
     )
-    # one error more in each stratum, by the stratum's share of the rows
-    mean_weight = n / np.maximum(design.n_labels, 1)
-    extra = float((n / len(f) * mean_weight * np.maximum(mean_weight - 1, 0)).sum()) * pseudo_error**2
-    return CorrectedRows(value, tuned, extra / len(f) ** 2, effective)
+    m, rows = design.labels, len(f)
+    if worst_error is None:
+        worst_error = float(np.abs(design.centre(error)[design.labelled]).max())
+    extra = PSEUDO_ERRORS * worst_error**2 * (1 - m / rows) / m**2
+    return CorrectedRows(value, tuned, extra, effective)
 
 
 def _variance_of_one(labels: Floats, design: LabelDesign) -> float:

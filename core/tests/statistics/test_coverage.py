@@ -4,6 +4,8 @@ The short form runs with every test run; the long form (`-m slow`) takes 4,000 w
 docs/coverage.md, which is this file's output when run as a script:
 
     python core/tests/statistics/test_coverage.py > docs/coverage.md
+
+test_correction_coverage.py adds the section on scores that people's labels correct.
 """
 
 from __future__ import annotations
@@ -249,8 +251,9 @@ def report() -> str:
         "Reproduce this file, some minutes on one core (the seeds are fixed, the numbers come out the same):",
         "",
         "    uv run python core/tests/statistics/test_coverage.py > docs/coverage.md",
+        "    uv run python core/tests/statistics/test_correction_coverage.py >> docs/coverage.md",
         "",
-        "or check its bars with `uv run pytest -m slow core/tests/statistics/test_coverage.py`.",
+        "or check its bars with `uv run pytest -m slow core/tests/statistics`.",
         "",
         "## The default interval of a score",
         "",
