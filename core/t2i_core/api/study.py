@@ -75,4 +75,4 @@ class Analysis:
     name: str
     summary: str
     table: pd.DataFrame
-    figure: Figure | Any | None = None
+    figure: Figure | None = None

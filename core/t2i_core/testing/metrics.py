@@ -125,7 +125,7 @@ class MetricContract(ComponentContract):
             assert isinstance(analysis, Analysis), f"`analyses` must give Analysis (got {type(analysis).__name__})"
             assert isinstance(analysis.table, pd.DataFrame), f"the table of {analysis.name!r} is not a DataFrame"
             assert analysis.table.columns.is_unique, f"two columns of {analysis.name!r} have one name"
-            if analysis.figure is not None and not callable(analysis.figure):
+            if analysis.figure is not None:
                 check_figure(analysis)
         files = [make_slug(analysis.name) for analysis in found]
         assert len(set(files)) == len(files), f"two analyses would be written to one file: {files}"

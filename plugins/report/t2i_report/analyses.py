@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadFolder, UnknownName
-from t2i_core.api.figure import Figure, Mosaic
+from t2i_core.api.figure import Mosaic
 from t2i_core.api.resolver import installed_resolver
 from t2i_core.api.study import Analysis
 from t2i_core.api.terminal import console, print_json, shown, write_line
@@ -176,7 +176,7 @@ def _write(folder: Path, metric: str, analysis: Analysis, drawing: bool) -> None
 
 def _make_files(stem: str, analysis: Analysis, drawing: bool) -> Iterator[tuple[str, bytes]]:
     yield f"{stem}.csv", format_table(analysis.table, "csv").encode("utf-8", "backslashreplace")
-    if isinstance(analysis.figure, Figure) and drawing:
+    if analysis.figure is not None and drawing:
         svg = draw_svg(analysis.figure, analysis.table)
         yield f"{stem}.svg", svg.encode()
         yield f"{stem}.png", convert_to_png(svg)

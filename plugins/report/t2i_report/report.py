@@ -13,7 +13,6 @@ import pandas as pd
 from markupsafe import Markup
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import MissingDependency, T2IError
-from t2i_core.api.figure import Figure
 from t2i_core.api.metric_output import Measure
 from t2i_core.api.resolver import Resolver
 from t2i_core.api.study import Analysis
@@ -205,7 +204,7 @@ def _report_run(
 
 def _draw(analysis: Analysis, report: RunReport) -> Markup | None:
     """Return the figure of an analysis as SVG for the page. If it cannot be drawn, add a fault and return None."""
-    if not isinstance(analysis.figure, Figure):
+    if analysis.figure is None:
         return None
     try:
         return Markup(follow_theme(draw_svg(analysis.figure, analysis.table)))

@@ -64,10 +64,7 @@ def collect(
     Raises:
         BrokenPlugin: If the table lacks a column of `required` or `texts`.
     """
-    named = [*required.values()]
-    for columns in texts.values():
-        named += [columns] if isinstance(columns, str) else [*(columns or ())]
-    if missing := [name for name in named if name not in table]:
+    if missing := [name for name in (*required.values(), *_list_names(texts)) if name not in table]:
         known = ", ".join(map(str, table.columns))
         raise BrokenPlugin(f"the figure names the column {missing[0]!r}; its table has {known}")
     numbers = {**required, **{role: column for role, column in optional.items() if column in table}}
@@ -86,8 +83,8 @@ def collect(
         records.append(record)
     levels = {}
     for role, column in joined.items():
-        known = {record[role] for record in records}
-        levels[role] = [level for level in dict.fromkeys(column) if level in known]  # the order of the whole table
+        there = {record[role] for record in records}
+        levels[role] = [level for level in dict.fromkeys(column) if level in there]  # the order of the whole table
     return Drawn(records, levels)
 
 
@@ -112,11 +109,15 @@ def _list_shown(
     texts: Mapping[str, Columns | None],
     hover: Iterable[str],
 ) -> Sequence[str]:
-    named: list[str] = []
-    for columns in texts.values():
-        named += [columns] if isinstance(columns, str) else [*(columns or ())]
-    named += [*required.values(), *(column for column in optional.values() if column), *hover]
+    named = [*_list_names(texts), *required.values(), *filter(None, optional.values()), *hover]
     return [column for column in dict.fromkeys(named) if column in table]
+
+
+def _list_names(texts: Mapping[str, Columns | None]) -> list[str]:
+    """Return the names of all columns of texts."""
+    return [
+        name for columns in texts.values() for name in ((columns,) if isinstance(columns, str) else columns or ())
+    ]
 
 
 def _format_level(value: Any) -> str:
