@@ -68,7 +68,7 @@ def main() -> None:
         said.append(one)
         _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
-    plot(said).savefig(PLOT, dpi=110)
+    PLOT.write_bytes(plot(said))
 
 
 if __name__ == "__main__":

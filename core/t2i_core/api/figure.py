@@ -106,12 +106,13 @@ class BarChart(Plot):
 
 @dataclass(frozen=True, kw_only=True)
 class ForestPlot(Plot):
-    """A point with its interval for each row: a line for each level of `label`, side by side by `colour`.
+    """A point with its interval for each row of the table, in a line for each level of `label`.
 
     Attributes:
-        label: Columns that name the rows.
+        label: Columns that name the lines.
         value: Column with the place of the points.
-        colour: Columns that tell the points of a row apart.
+        colour: Columns that tell the points of a line apart.
+        beside: Columns by whose levels the points of a line stand side by side; if None, those of `colour`.
         interval: Columns with the ends of the intervals.
         reference: Place of a vertical line.
         ticks: Columns with further places in each row, such as what is expected by chance, with their meaning.
@@ -123,6 +124,7 @@ class ForestPlot(Plot):
     label: Columns
     value: str
     colour: Columns | None = None
+    beside: Columns | None = None
     interval: tuple[str, str] = INTERVAL
     reference: float | None = None
     ticks: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from ...api.figure import HeatMap
 from ..table_format import title_column
 from .data import Drawn, collect
 from .look import LONGEST_LABEL, MOST_LABELS
-from .spec import HOVER, Spec, finish, row_axis
+from .spec import HOVER, Spec, finish, row_axis, wrap_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ def draw_heat_map(chart: HeatMap, table: pd.DataFrame) -> Spec:
     texts = cells <= MOST_TEXTS
     both = texts and known and cells <= MOST_INTERVALS
     width, height = 64 if both else 40 if texts else 22, 30 if both else 20
-    y, tall = row_axis(drawn, "y", chart.y_title or title_column(_first(chart.y)), each=height)
+    y, tall = row_axis(drawn, "y", wrap_title(chart.y_title or title_column(_first(chart.y))), each=height)
     x, wide = _column_axis(chart, drawn, width)
     y["axis"] |= {"grid": False}
     for record in drawn.records:
@@ -92,7 +92,7 @@ def _column_axis(chart: HeatMap, drawn: Drawn, each: int) -> tuple[Spec, Any]:
     if len(levels) > MOST_LABELS:
         axis |= {"labels": False}
         wide = 900
-    title = chart.x_title or title_column(_first(chart.x))
+    title = wrap_title(chart.x_title or title_column(_first(chart.x)))
     encoding = {"field": "x", "type": "nominal", "title": title, "sort": None, "axis": axis}
     return {**encoding, "scale": {"domain": levels}}, wide
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 GROUPED = 9
 """Height of a bar or point in a group of several, in pixels."""
 
-THIN = 6
-"""Height of one in a group of more than eight."""
+THIN, THINNEST = 6, 3
+"""Height of one in a group of more than eight, and of more than twelve."""
 
 FEW_VALUES = 200
 """Maximum number of values of a distribution that shows each of them."""
@@ -46,8 +46,7 @@ def draw_bars(chart: BarChart, table: pd.DataFrame) -> Spec:
         {"label": chart.label, "colour": chart.colour, "facet": chart.facet},
         chart.hover,
     )
-    grouped = not chart.stacked and drawn.count("colour") > 1
-    y, height = _group_axis(drawn, grouped)
+    y, height = _group_axis(drawn, None if chart.stacked else "colour")
     roles = ("value",) if chart.stacked else ("value", "low", "high")
     title = chart.title or title_column(chart.value)
     x = value_axis(drawn, roles, title, chart.range, zero=True, include=chart.reference)
@@ -82,10 +81,10 @@ def draw_forest(plot: ForestPlot, table: pd.DataFrame) -> Spec:
         table,
         {"value": plot.value},
         {"low": low, "high": high, **ticks},
-        {"label": plot.label, "colour": plot.colour, "facet": plot.facet},
+        {"label": plot.label, "colour": plot.colour, "beside": plot.beside, "facet": plot.facet},
         plot.hover,
     )
-    y, height = _group_axis(drawn, drawn.count("colour") > 1)
+    y, height = _group_axis(drawn, "colour" if plot.beside is None else "beside")
     roles = ("value", "low", "high", *ticks)
     title = plot.title or title_column(plot.value)
     x = value_axis(drawn, roles, title, plot.range, include=plot.reference)
@@ -96,7 +95,8 @@ def draw_forest(plot: ForestPlot, table: pd.DataFrame) -> Spec:
     for role, name in zip(ticks, plot.ticks.values(), strict=True):
         layers.append(_tick_layer(role, name, list(plot.ticks.values()), x, y))
     layers += _interval_layer(drawn, x, y, colours)
-    point = {"type": "point", "filled": True, "size": 46, "opacity": 1}
+    small = drawn.count("beside") > 8
+    point = {"type": "point", "filled": True, "size": 10 if small else 46, "opacity": 1}
     shapes = {} if ticks else shape_of(drawn)  # the shapes of ticks have a legend of their own
     layers.append({"mark": point, "encoding": {"x": quantity("value", x), **y, **colours, **shapes, **HOVER}})
     more: Spec = {"resolve": {"scale": {"x": "independent"}}} if not plot.shared else {}
@@ -115,18 +115,17 @@ def _tick_layer(role: str, name: str, names: Sequence[str], x: Spec, y: Spec) ->
     return {"transform": transform, "mark": mark, "encoding": {"x": quantity(role, x), **y, "shape": shape}}
 
 
-def _group_axis(drawn: Drawn, grouped: bool) -> tuple[Spec, Any]:
-    """Return the encodings of rows, and of what stands side by side in them, and the height of a panel."""
-    if not grouped:
-        y, height = row_axis(drawn, "label")
-        return {"y": y}, height
-    levels = drawn.levels["colour"]
-    each = GROUPED if len(levels) <= 8 else THIN
+def _group_axis(drawn: Drawn, role: str | None) -> tuple[Spec, Any]:
+    """Return the encodings of rows, and of the levels side by side in them, and the height of a panel."""
     y, height = row_axis(drawn, "label")
+    if role is None or drawn.count(role) < 2:
+        return {"y": y}, height
+    levels = drawn.levels[role]
+    each = GROUPED if len(levels) <= 8 else THIN if len(levels) <= 12 else THINNEST
     if drawn.count("label") <= MOST_LABELS:
         height = {"step": each, "for": "offset"}
         y["scale"] |= {"paddingInner": 0.15, "paddingOuter": 0.1}
-    offset = {"field": "colour", "type": "nominal", "sort": None, "scale": {"domain": levels}}
+    offset = {"field": role, "type": "nominal", "sort": None, "scale": {"domain": levels}}
     return {"y": y, "yOffset": offset}, height
 
 

@@ -8,7 +8,7 @@ from ...api.figure import LinePlot
 from ..table_format import title_column
 from .data import Drawn, collect
 from .look import HEIGHT, MOST_LABELS, PALETTE, PANEL_HEIGHT
-from .spec import HOVER, Spec, colour_of, finish, panel_width, quantity, rule, shape_of, value_axis
+from .spec import HOVER, Spec, colour_of, finish, panel_width, quantity, rule, shape_of, value_axis, wrap_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ def _level_axis(plot: LinePlot, drawn: Drawn) -> Spec:
     many = drawn.count("x") > MOST_LABELS
     axis = {"labels": not many, "labelAngle": -60 if drawn.count("x") > 8 else 0, "grid": False}
     scale = {"domain": drawn.levels["x"], "type": "point", "padding": 0.5}
-    title = plot.x_title or title_column(plot.x)
+    title = wrap_title(plot.x_title or title_column(plot.x))
     return {"field": "x", "type": "nominal", "title": title, "sort": None, "axis": axis, "scale": scale}
 
 
@@ -83,7 +83,7 @@ def _number_axis(plot: LinePlot, drawn: Drawn) -> Spec:
         if all(float(value).is_integer() for value in values):
             axis |= {"format": "d"}
     span = (values[0], values[-1]) if values else (0, 1)
-    title = plot.x_title or title_column(plot.x)
+    title = wrap_title(plot.x_title or title_column(plot.x))
     if plot.scale == "log" and span[0] > 0:
         scale: Spec = {"type": "log", "domain": [span[0] / 1.1, span[1] * 1.1], "nice": False}
     else:

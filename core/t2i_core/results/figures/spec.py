@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from .data import Drawn
 from .look import CONFIG, LONGEST_LABEL, MOST_LABELS, PANEL, ROW, SHAPES, SOFT, WIDTH, assign_colours
 
 Spec = dict[str, Any]
+
+LONGEST_LINE = 40
+"""Maximum number of letters of a line of a title."""
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
@@ -61,7 +65,7 @@ def panel_width(drawn: Drawn) -> int:
     return WIDTH if drawn.count("facet") < 2 else PANEL
 
 
-def row_axis(drawn: Drawn, role: str, title: str | None = None, each: float = ROW) -> tuple[Spec, Any]:
+def row_axis(drawn: Drawn, role: str, title: list[str] | None = None, each: float = ROW) -> tuple[Spec, Any]:
     """Return the encoding of levels down the vertical axis, and the height of a panel.
 
     Args:
@@ -109,7 +113,12 @@ def value_axis(
         span[1] if span[1] is not None else high if zero and high == 0 else high + room,
     ]
     scale = {"domain": ends, "nice": False, "zero": False, "clamp": False}
-    return {"type": "quantitative", "title": title or None, "scale": scale}
+    return {"type": "quantitative", "title": wrap_title(title), "scale": scale}
+
+
+def wrap_title(title: str) -> list[str] | None:
+    """Return the lines of an axis's title, short enough for a panel."""
+    return textwrap.wrap(title, LONGEST_LINE) or None
 
 
 def colour_of(drawn: Drawn, colours: Mapping[str, str] | None = None, role: str = "colour") -> Spec:
