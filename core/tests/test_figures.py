@@ -97,6 +97,14 @@ def test_what_does_not_exist_has_no_mark(kind: str) -> None:
     check_figure(empty)
 
 
+def test_a_line_of_one_point_has_its_interval() -> None:
+    spec = make_spec(KINDS["line"], TABLE[(TABLE["x"] == 0) | (TABLE["model"] == "mini")])
+    single = [record["colour"] for record in spec["data"]["values"] if record["single"]]
+    assert single == MODELS[1:]
+    rules = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    assert rules[0]["encoding"]["y2"] == {"field": "high"}
+
+
 def test_levels_keep_the_order_of_the_table() -> None:
     table = make_table(["b", "a", "c"], ["z", "y", "x"])
     table.loc[(table["label"] == "b") & (table["model"] == "z"), "value"] = np.nan

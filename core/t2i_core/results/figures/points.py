@@ -68,8 +68,7 @@ def _axes(plot: ScatterPlot, drawn: Drawn, width: int, height: int) -> tuple[Spe
     level = plot.reference if isinstance(plot.reference, int | float) else None
     roles = ("y", "low", "high", "reference")
     y = value_axis(drawn, roles, plot.y_title or title_column(plot.y), plot.y_range, include=level)
-    for axis in (x, y):
-        axis["scale"]["nice"] = False
+    x["axis"] = {"tickCount": 5 if width < 400 else 8}  # more would run into each other
     if plot.square:
         ends = (x["scale"]["domain"], y["scale"]["domain"])
         unit = max((ends[0][1] - ends[0][0]) / width, (ends[1][1] - ends[1][0]) / height)
@@ -87,9 +86,11 @@ def _lines(plot: ScatterPlot, drawn: Drawn, x: Spec, y: Spec, colours: Spec) -> 
         yield rule("x", plot.at)
     if drawn.has("reference"):
         mark = {"type": "rule", "strokeDash": [2, 3], "aria": False}
-        groups = [role for role in ("colour", "facet") if drawn.count(role)]
+        role = "facet" if drawn.count("facet") > 1 else "colour"
+        groups = [role] if drawn.count(role) else []
+        paint = {"color": {"value": SOFT}} if role == "facet" else colours
         unique = {"aggregate": [{"op": "min", "field": "reference", "as": "reference"}], "groupby": groups}
-        yield {"transform": [unique], "mark": mark, "encoding": {"y": quantity("reference", y), **colours}}
+        yield {"transform": [unique], "mark": mark, "encoding": {"y": quantity("reference", y), **paint}}
     if plot.diagonal:
         ends = [*x["scale"]["domain"], *y["scale"]["domain"]]
         values = [{"at": max(ends[0], ends[2])}, {"at": min(ends[1], ends[3])}]

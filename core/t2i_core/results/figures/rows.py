@@ -90,6 +90,8 @@ def draw_forest(plot: ForestPlot, table: pd.DataFrame) -> Spec:
     x = value_axis(drawn, roles, title, plot.range, include=plot.reference)
     if not plot.shared:
         x["scale"] = {"zero": False}
+    if drawn.count("facet") > 1:
+        x["axis"] = {"tickCount": 5}
     colours = colour_of(drawn)
     layers: list[Spec] = [rule("x", plot.reference)] if plot.reference is not None else []
     for role, name in zip(ticks, plot.ticks.values(), strict=True):

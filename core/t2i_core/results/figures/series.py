@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ...api.figure import LinePlot
@@ -55,6 +56,11 @@ def draw_lines(plot: LinePlot, table: pd.DataFrame) -> Spec:
             mark = {"type": "rule", "strokeWidth": 1.5, "aria": False}
         layers.append({"transform": [{"filter": "datum.low != null && datum.high != null"}], "mark": mark})
         layers[-1]["encoding"] = ends
+        if plot.band == "band" and _mark_single_points(drawn):  # a band needs two points
+            single = {"transform": [{"filter": "datum.single && datum.low != null && datum.high != null"}]}
+            layers.append(
+                {**single, "mark": {"type": "rule", "strokeWidth": 1.5, "aria": False}, "encoding": ends}
+            )
     line = {"x": x, "y": quantity("y", y), **colours}
     layers.append({"mark": {"type": "line", "strokeWidth": 1.6, "aria": False}, "encoding": line})
     if len({record["x"] for record in drawn.records}) <= MOST_POINTS:
@@ -65,6 +71,15 @@ def draw_lines(plot: LinePlot, table: pd.DataFrame) -> Spec:
     if levels and drawn.count("x") > 20:
         width = {"step": 14} if drawn.count("x") <= MOST_LABELS else 900
     return finish(drawn, layers, {"width": width, "height": PANEL_HEIGHT if several else HEIGHT}, plot.note)
+
+
+def _mark_single_points(drawn: Drawn) -> bool:
+    """Mark the points that are their line's only one, and return whether there are any."""
+    lines = [(record.get("colour"), record.get("facet")) for record in drawn.records]
+    points = Counter(lines)
+    for record, line in zip(drawn.records, lines, strict=True):
+        record["single"] = points[line] == 1
+    return 1 in points.values()
 
 
 def _level_axis(plot: LinePlot, drawn: Drawn) -> Spec:
