@@ -94,8 +94,8 @@ def make_runs(out: Path) -> Iterator[tuple[Run, Sequence[str]]]:
     yield evaluate_into(out / "elo", ["elo", "reward"], list_models(), **elo), [f"elo.beside={other.folder}"]
     rates = (0.0, 0.3, 0.6)
     sweep = [ModelRequest("simulator", f"wrong {rate}", {**QUICK, "wrong_object": rate}) for rate in rates]
-    kinds = {"prompts": ["wordnet-mini"], "seeds": 4, "judge": "mini-classifier"}
-    run = evaluate_into(out / "synsets", ["isp", "scs", "calibration"], sweep, **kinds)
+    kinds = {"prompts": ["wordnet-mini"], "seeds": 4}
+    run = evaluate_into(out / "synsets", ["isp", "scs"], sweep, **kinds)
     synsets = list(dict.fromkeys(run.samples()["prompt"]))
     votes = (
         (synset, "wrong 0.0", "wrong 0.6", who, "tie" if i % 5 == 4 else "b" if i % 4 == 3 else "a")

@@ -105,6 +105,15 @@ def test_a_line_of_one_point_has_its_interval() -> None:
     assert rules[0]["encoding"]["y2"] == {"field": "high"}
 
 
+def test_a_bar_of_length_0_is_seen_and_a_missing_one_is_not() -> None:
+    table = pd.DataFrame({"model": ["a", "b", "c"], "value": [1.0, 0.0, np.nan]})
+    svg = check_figure(Analysis("figure", "", table, BarChart(label="model", value="value")))
+    assert re.findall(r">([abc])</text>", svg) == ["a", "b"]
+    ticks = re.search(r'class="mark-rect[^"]*layer_1_marks".*?</g>', svg, re.DOTALL)
+    assert ticks
+    assert ticks[0].count("<path") == 1
+
+
 def test_levels_keep_the_order_of_the_table() -> None:
     table = make_table(["b", "a", "c"], ["z", "y", "x"])
     table.loc[(table["label"] == "b") & (table["model"] == "z"), "value"] = np.nan

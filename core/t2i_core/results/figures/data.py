@@ -91,7 +91,7 @@ def collect(
 def join_texts(table: pd.DataFrame, columns: Columns) -> list[str]:
     """Return one text for each row, from the columns that differ between rows; from the first if none does."""
     names = (columns,) if isinstance(columns, str) else columns
-    varied = [name for name in names if table[name].nunique(dropna=False) > 1] or names[:1]
+    varied = [name for name in names if len(table) == 1 or table[name].nunique(dropna=False) > 1] or names[:1]
     parts = [[shorten(text) for text in map(_format_level, table[name])] for name in varied]
     return [", ".join(filter(None, texts)) for texts in zip(*parts, strict=True)]
 

@@ -67,6 +67,12 @@ def draw_bars(chart: BarChart, table: pd.DataFrame) -> Spec:
         for record in drawn.records:
             record["order"] = drawn.levels["colour"].index(record["colour"])
     layers: list[Spec] = [{"mark": bar, "encoding": {"x": length, **y, **colours, **HOVER}}]
+    if not chart.stacked:  # a bar of length 0 is there, unlike one without a value
+        nothing = {
+            "mark": {"type": "tick", "thickness": 3, "aria": False},
+            "encoding": {"x": length, **y, **colours},
+        }
+        layers.append({"transform": [{"filter": "datum.value == 0"}], **nothing})
     layers += _interval_layer(drawn, x, y, {"color": {"value": TEXT}})
     if chart.reference is not None:
         layers.append(rule("x", chart.reference))
@@ -90,8 +96,7 @@ def draw_forest(plot: ForestPlot, table: pd.DataFrame) -> Spec:
     x = value_axis(drawn, roles, title, plot.range, include=plot.reference)
     if not plot.shared:
         x["scale"] = {"zero": False}
-    if drawn.count("facet") > 1:
-        x["axis"] = {"tickCount": 5}
+    x["axis"] = {"tickCount": 5 if drawn.count("facet") > 1 else 8}
     colours = colour_of(drawn)
     layers: list[Spec] = [rule("x", plot.reference)] if plot.reference is not None else []
     for role, name in zip(ticks, plot.ticks.values(), strict=True):
