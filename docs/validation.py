@@ -13,6 +13,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import validation_correction
 from validation_ladder import LADDERS, climb
 from validation_lines import LINES, Line
 from validation_page import page, plot
@@ -69,6 +70,7 @@ def main() -> None:
         _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
     PLOT.write_bytes(plot(said))
+    validation_correction.write(out / "correction")
 
 
 if __name__ == "__main__":

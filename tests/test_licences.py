@@ -51,11 +51,11 @@ def list_requirements(found: Distribution, extras: set[str]) -> Iterator[Require
             yield requirement
 
 
-def find_defaults() -> dict[str, Distribution]:
-    """Return the distribution t2i and all that it requires without extras, by name."""
+def find_required(what: str) -> dict[str, Distribution]:
+    """Return a requirement's distribution and all that it requires, by name."""
     found: dict[str, Distribution] = {}
     asked: set[tuple[str, frozenset[str]]] = set()
-    open_ = [Requirement("t2i")]
+    open_ = [Requirement(what)]
     while open_:
         requirement = open_.pop()
         name, extras = normalise(requirement.name), frozenset(requirement.extras)
@@ -91,8 +91,13 @@ def judge_licence(name: str, licence: str) -> str | None:
     return None
 
 
-def test_the_default_has_no_copyleft_part() -> None:
-    found = find_defaults()
+def test_the_default_needs_no_torch() -> None:
+    assert "t2i-tiam" in (found := find_required("t2i"))
+    assert not {"torch", "datasets"} & found.keys()
+
+
+def test_everything_but_an_extra_of_its_own_has_no_copyleft_part() -> None:
+    found = find_required("t2i[all]")
     assert {"t2i-core", "t2i-arena-elo", "t2i-torch-support", "numpy", "torch"} <= found.keys()
     assert "ultralytics" not in found
     faults = [judge_licence(name, read_licence(one)) for name, one in sorted(found.items())]

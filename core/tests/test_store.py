@@ -258,6 +258,7 @@ for i in range(10):
 """
 
 
+@pytest.mark.long
 def test_several_processes_open_a_new_store_at_the_same_moment(tmp_path: Path) -> None:
     moment = str(time.time() + 4)
     openers = [subprocess.Popen([sys.executable, "-c", OPEN, tmp_path, moment]) for _ in range(8)]

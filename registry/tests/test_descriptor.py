@@ -250,6 +250,7 @@ HOURS_LATER = "import time; clock = time.perf_counter; time.perf_counter = lambd
 """What makes a module seem to take that long, and no test wait."""
 
 
+@pytest.mark.long
 def test_check_loads_each_module_in_its_own_process(install, monkeypatch):
     monkeypatch.setattr(plugin_check, "SLOW", 500.0)  # on a busy machine any import may take seconds
     good = GENERATOR.format(name="good")

@@ -138,6 +138,7 @@ def test_parts_share_a_run_even_if_they_are_killed(server: ForkServer, undisturb
     assert count_kept_twice(command.log) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shard", [None, "1/1"])
 def test_a_run_or_a_part_of_it_is_held_by_one_process(
     shard: str | None, server: ForkServer, undisturbed: World, tmp_path: Path

@@ -141,6 +141,7 @@ def test_no_training_draws_from_these_streams():
     assert len(set(keys)) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_pictures_show_what_their_captions_say(task, drawn):
     with Store() as store:

@@ -94,6 +94,7 @@ def chunked(size):
 class TestSize:
     @pytest.mark.parametrize("asked", ["draw", "judge"])
     @pytest.mark.parametrize("status", [200, 500])
+    @pytest.mark.long
     def test_a_gzip_bomb_is_cut_off_and_fills_no_memory(self, server, asked, status, request):
         data = bomb(1000)
         assert len(data) < 1_100_000

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from t2i_core.api.figure import BarChart
 from t2i_core.api.study import Analysis, Study
+from t2i_core.io.answers import find_places
 
 from .skills import SKILLS
 
@@ -50,7 +51,7 @@ def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysi
     if answers is not None:
         from .answers import compare_with_people
 
-        yield from compare_with_people(answers, own)
+        yield from compare_with_people(answers, own, find_places(study.samples))
 
 
 def select_decisions(table: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -41,6 +41,7 @@ def test_a_file_is_fetched_once_and_held_to_its_digest(server: Any, tmp_path: Pa
         url_files.fetch_from_url(address, sha256, False, SPEC, "of/mine")
 
 
+@pytest.mark.long
 def test_what_is_cut_off_gone_or_another_file_leaves_nothing(server: Any, tmp_path: Path) -> None:
     for sha256 in (None, DIGEST):
         assert "cut cannot be fetched (EOFError: cut off after 1279900 of 1280000 bytes)" in refused(
