@@ -69,8 +69,8 @@ def main() -> None:
         said.append(one)
         _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
+    PLOT.write_bytes(plot(said))
     validation_correction.write(out / "correction")
-    plot(said).savefig(PLOT, dpi=110)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from matplotlib.figure import Figure
+import pandas as pd
+from t2i_core.api.figure import ForestPlot
+from t2i_core.results.figures import convert_to_png, draw_svg
 from validation_runs import SALTS, Said, enough
 
 HEAD = """# What the metrics say where the truth is known
@@ -72,21 +73,23 @@ def _row(said: Said, ideal: float) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def plot(said: Sequence[Said]) -> Figure:
-    """Every interval, less what was expected: a row for each line and judge."""
-    figure = Figure(figsize=(9, 0.75 * len(said) + 1), layout="constrained")
-    axes = figure.add_subplot()
-    for row, one in enumerate(said):
-        heights = row + np.linspace(-0.3, 0.3, len(one.values))
-        for height, (value, lo, hi) in zip(heights, one.values, strict=True):
-            holds = lo - 1e-9 <= one.expected <= hi + 1e-9
-            colour = "tab:blue" if holds else "tab:red"
-            unit = 400 if one.line.metric == "elo" else 1  # points of Elo would dwarf the rest
-            apart = [(end - one.expected) / unit for end in (lo, hi, value)]
-            axes.plot(apart[:2], [height, height], color=colour, linewidth=1)
-            axes.plot(apart[2], height, ".", color=colour, markersize=4)
-    axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(said)), [f"{one.line.name}\n{one.line.metric}, {one.judge}" for one in said])
-    axes.set_ylim(len(said) - 0.5, -0.5)
-    axes.set_xlabel("score with its 95 % interval, less what was expected (Elo: in points / 400)")
-    return figure
+def plot(said: Sequence[Said]) -> bytes:
+    """Return a picture (PNG) of every interval, less what was expected: a line for each line and judge."""
+    rows = [
+        (f"{one.line.name}: {one.line.metric}, {one.judge}", salt, *_compare_with_truth(one, *interval))
+        for one in said
+        for salt, interval in enumerate(one.values)
+    ]
+    table = pd.DataFrame(rows, columns=["of", "salt", "off", "low", "high", "interval"])
+    figure = ForestPlot(
+        label="of", value="off", colour="interval", beside="salt", reference=0,
+        title="score with its 95 % interval, less what was expected (Elo: in points / 400)",
+    )  # fmt: skip
+    return convert_to_png(draw_svg(figure, table))
+
+
+def _compare_with_truth(one: Said, value: float, lo: float, hi: float) -> tuple[float, float, float, str]:
+    holds = lo - 1e-9 <= one.expected <= hi + 1e-9
+    unit = 400 if one.line.metric == "elo" else 1  # points of Elo would dwarf the rest
+    off, low, high = ((end - one.expected) / unit for end in (value, lo, hi))
+    return off, low, high, "holds the truth" if holds else "misses it"

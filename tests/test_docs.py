@@ -16,7 +16,6 @@ import numpy as np
 import pages as site_pages
 import pytest
 import typer
-from matplotlib.figure import Figure
 from t2i_cli.app import app
 from t2i_core.api import Features, errors, evidence, hookspecs, metric_input, metric_output, plugin_info, study
 from t2i_core.api import __all__ as public
@@ -38,6 +37,7 @@ from t2i_core.engine.request_field import list_keys
 from t2i_core.results.manifest import Manifest, RequestRecord
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
+from t2i_core.testing.figures import check_figure
 from t2i_registry.discovery import CAPABILITY_PREFIX, DISABLE_VARIABLE, KIND_OF_GROUP
 
 ROOT = Path(__file__).parent.parent
@@ -128,10 +128,8 @@ def test_the_analysis_that_is_shown_can_be_made_and_drawn(contributed: Run) -> N
     (analysis,) = names["WithPrompts"].analyses(None, study)
     assert analysis.table["value"].is_monotonic_increasing
     assert len(analysis.table) == study.table["prompt"].nunique() > 1
-    axes = Figure().add_subplot()
-    assert analysis.figure is not None
-    analysis.figure(axes)
-    assert len(axes.patches) == len(analysis.table)
+    svg = check_figure(analysis)
+    assert all(f">{prompt}</text>" in svg for prompt in analysis.table["prompt"])
 
 
 def test_the_capability_that_is_shown_is_checked_and_kept() -> None:

@@ -36,7 +36,8 @@ from t2i_core.api import (
     Row,
     Segments,
 )
-from t2i_core.api.errors import T2IError
+from t2i_core.api.errors import BrokenPlugin, T2IError
+from t2i_core.api.figure import DistributionPlot
 from t2i_core.api.image import Truth
 from t2i_core.api.mask import PackedMask
 from t2i_core.files.image_file import DamagedImage
@@ -361,17 +362,21 @@ def test_a_metrics_faults_are_found(metric: Any, fails: tuple[str, ...], tmp_pat
 def test_an_analysis_that_cannot_be_told_or_drawn_is_found(tmp_path: Path) -> None:
     table = pd.DataFrame({"value": [1.0]})
 
-    def no_figure(axes: Any) -> None:
-        raise RuntimeError("nothing to draw")
-
     faults: list[tuple[list[Any], str | None]] = [
         ([], None),
-        ([Analysis("one", "S.", table, lambda axes: axes.plot([1, 2])), Analysis("two", "S.", table)], None),
+        (
+            [
+                Analysis("one", "S.", table, DistributionPlot(label="value", value="value")),
+                Analysis("two", "S.", table),
+            ],
+            None,
+        ),
         ([table], "`analyses` must give Analysis"),
         ([Analysis("one", "S.", [1.0])], "the table of 'one' is not"),  # type: ignore[arg-type]
         ([Analysis("one", "S.", pd.concat([table, table], axis=1))], "two columns of 'one' have one name"),
         ([Analysis("a b", "S.", table), Analysis("a-b", "S.", table)], "would be written to one file"),
-        ([Analysis("one", "S.", table, no_figure)], "nothing to draw"),
+        ([Analysis("one", "S.", table, DistributionPlot(label="no", value="value"))], "names the column 'no'"),
+        ([Analysis("one", "S.", table, table)], "must be one of"),
     ]
     said: list[Any] = []
 
@@ -389,7 +394,7 @@ def test_an_analysis_that_cannot_be_told_or_drawn_is_found(tmp_path: Path) -> No
         hold(MetricContract, "analyses_can_be_told_and_drawn", info, tmp_path, run=run)
     for given, fault in faults:
         said[:] = [given]
-        with nullcontext() if fault is None else pytest.raises((AssertionError, RuntimeError), match=fault):
+        with nullcontext() if fault is None else pytest.raises((AssertionError, BrokenPlugin), match=fault):
             hold(MetricContract, "analyses_can_be_told_and_drawn", info, tmp_path, run=run)
 
 

@@ -84,14 +84,19 @@ def test_a_run_shows_the_tables_of_the_command_line_and_no_markup_of_others(tmp_
 
 def test_the_chart_has_a_panel_for_each_metric_and_a_point_for_each_score(tmp_path: Path) -> None:
     spec = make_run(tmp_path).plot().spec
-    assert spec["data"]["values"] == [
-        {"metric": "tiam", "model": "<b>mini", "judge": "oracle", "score": 0.25, "lo": 0.15, "hi": 0.35},
-        {"metric": "fid", "model": "sd", "judge": "oracle", "score": 5, "lo": 4.9, "hi": 5.1},
+    keys = ("facet", "label", "value", "low", "high")
+    assert [tuple(row[key] for key in keys) for row in spec["data"]["values"]] == [
+        ("tiam", "<b>mini", 0.25, 0.15, 0.35),
+        ("fid", "sd", 5, 4.9, 5.1),
     ]
-    assert spec["facet"]["row"]["field"] == "metric"
-    assert "color" not in spec["spec"]["encoding"]
-    two = [make_result("mini", 0.5), make_result("mini", 0.75, judge="mini-segmenter")]
-    assert draw_scores(two).spec["spec"]["encoding"]["color"]["field"] == "judge"
+    assert spec["facet"]["field"] == "facet"
+    one = [make_result("mini", 0.5)]
+    assert "field" not in draw_scores(one).spec["layer"][-1]["encoding"]["color"]
+    two = [*one, make_result("mini", 0.75, judge="mini-segmenter")]
+    assert draw_scores(two).spec["layer"][-1]["encoding"]["color"]["scale"]["domain"] == [
+        "oracle",
+        "mini-segmenter",
+    ]
 
 
 def test_a_chart_is_written_as_a_picture_a_page_and_data(tmp_path: Path) -> None:

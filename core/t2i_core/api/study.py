@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .figure import Figure
     from .metric_output import Measure
 
 
@@ -61,14 +62,17 @@ class Study:
 class Analysis:
     """A table, with an optional figure, made from the measured table.
 
+    A metric yields its most telling analyses first: `t2i analyze` prints three, and names the others.
+
     Attributes:
         name: Its name, from which file names are made.
         summary: One line.
-        table: The table.
-        figure: Draws on a matplotlib Axes; None if there is no figure.
+        table: The table. People see the columns `X`, `low` and `high`, one after another, as one: the value with
+            its interval; `X low` and `X high` are read likewise. The columns `p` and `p_...` hold p-values.
+        figure: What is drawn, see `t2i_core.api.figure`; None if there is no figure.
     """
 
     name: str
     summary: str
     table: pd.DataFrame
-    figure: Callable[[Any], None] | None = None
+    figure: Figure | None = None

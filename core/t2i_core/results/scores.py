@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .chart import Chart
 from .result import Result
@@ -40,52 +40,24 @@ def name_judges(result: Result) -> str:
 
 def draw_scores(results: Iterable[Result]) -> Chart:
     """Return a chart of the headline scores with their intervals: a panel per metric, a line per model."""
-    points = [
-        {
-            "metric": each.metric,
-            "model": each.label,
-            "judge": name_judges(each),
-            "score": each.score,
-            "lo": each.ci[0] if each.ci else None,
-            "hi": each.ci[1] if each.ci else None,
-        }
+    import pandas as pd
+
+    from ..api.figure import ForestPlot
+    from .figures import make_spec
+
+    rows = [
+        (each.metric, each.label, name_judges(each), each.score, *(each.ci or (None, None)))
         for each in results
         if each.score is not None
     ]
-    judged = {(point["metric"], point["model"]) for point in points}
-    encoding: dict[str, Any] = {"y": {"field": "model", "type": "nominal", "title": None, "sort": None}}
-    if len(judged) < len(points):  # several judges for a score
-        encoding |= {
-            "yOffset": {"field": "judge", "type": "nominal"},
-            "color": {"field": "judge", "type": "nominal"},
-        }
-    x = {"type": "quantitative", "title": "score with 95 % interval", "scale": {"zero": False}}
-    return Chart(
-        {
-            "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-            "data": {"values": points},
-            "facet": {"row": {"field": "metric", "type": "nominal", "title": None, "sort": None}},
-            "spec": {
-                "width": 400,
-                "height": {"step": 24},
-                "encoding": encoding,
-                "layer": [
-                    {
-                        "mark": {"type": "rule", "strokeWidth": 2, "color": "#4c78a8"},
-                        "encoding": {"x": {"field": "lo", **x}, "x2": {"field": "hi"}},
-                    },
-                    {
-                        "mark": {
-                            "type": "point",
-                            "filled": True,
-                            "size": 60,
-                            "opacity": 1,
-                            "tooltip": True,
-                        },
-                        "encoding": {"x": {"field": "score", **x}},
-                    },
-                ],
-            },
-            "resolve": {"scale": {"x": "independent", "y": "independent"}},
-        }
+    table = pd.DataFrame(rows, columns=["metric", "model", "judge", "score", "low", "high"])
+    several = table.duplicated(["metric", "model"]).any()
+    figure = ForestPlot(
+        label="model",
+        value="score",
+        colour="judge" if several else None,
+        facet="metric",
+        title="score with 95 % interval",
+        shared=False,
     )
+    return Chart(make_spec(figure, table))

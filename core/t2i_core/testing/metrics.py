@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 import pytest
@@ -27,6 +24,7 @@ from ..results.run import Run
 from .answer_comparison import CHANCES, disturb_chance
 from .components import ComponentContract
 from .faults import Faults
+from .figures import check_figure
 from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 _RUNS: dict[tuple[object, ...], Run] = {}
@@ -127,8 +125,8 @@ class MetricContract(ComponentContract):
             assert isinstance(analysis, Analysis), f"`analyses` must give Analysis (got {type(analysis).__name__})"
             assert isinstance(analysis.table, pd.DataFrame), f"the table of {analysis.name!r} is not a DataFrame"
             assert analysis.table.columns.is_unique, f"two columns of {analysis.name!r} have one name"
-            if analysis.figure is not None and find_spec("matplotlib"):
-                _draw(analysis.figure)
+            if analysis.figure is not None:
+                check_figure(analysis)
         files = [make_slug(analysis.name) for analysis in found]
         assert len(set(files)) == len(files), f"two analyses would be written to one file: {files}"
 
@@ -160,13 +158,6 @@ class MetricContract(ComponentContract):
 
         faults = Faults(answer=about_one_sample)
         _assert_accounts_for(self.evaluate(info, tmp_path / "run", faults), faults)
-
-
-def _draw(figure: Callable[[Any], None]) -> None:
-    """Draw on Axes, as commands do."""
-    drawn = import_module("matplotlib.figure").Figure(layout="constrained")
-    figure(drawn.add_subplot())
-    drawn.draw_without_rendering()
 
 
 def _assert_accounts_for(run: Run, faults: Faults) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from t2i_core.api.figure import BarChart, ForestPlot
 from t2i_core.api.study import Analysis, Study
 
 from .battles import VERDICTS, Battles
@@ -26,7 +25,8 @@ def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
     battles = battles_of(study.table, prompt="cluster")
     whole = _rated(battles, options)
     summary = f"Ratings and ranks, with 95 % intervals over {whole.clusters}: bootstrap (low, high) and sandwich."
-    yield Analysis("ratings", " ".join([summary, *whole.notes]), whole.table, partial(_bars, whole.table))
+    figure = ForestPlot(label="model", value="rating", title="rating, 95 % interval")
+    yield Analysis("ratings", " ".join([summary, *whole.notes]), whole.table, figure)
     yield Analysis("position", "Advantage of being shown first, in Elo points.", _position(battles, whole))
     levels = {
         facet: {str(level): battles_of(rows, prompt="cluster") for level, rows in own}
@@ -38,11 +38,12 @@ def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
     for facet, found in by_level.items():
         tables = [ratings.table.assign(**{facet: level}) for level, ratings in found.items()]
         table = pd.concat(tables, ignore_index=True)
-        yield Analysis(f"ratings by {facet}", f"Ratings from the battles of each {facet} alone.", table)
+        figure = ForestPlot(label="model", value="rating", facet=facet, title="rating, 95 % interval")
+        yield Analysis(f"ratings by {facet}", f"Ratings from the battles of each {facet} alone.", table, figure)
     shares = [_verdicts(battles, ALL, ALL)]
     shares += [_verdicts(own, facet, level) for facet, of in levels.items() for level, own in of.items()]
     summary = "Outcomes of each model's battles, as shares of all of them, including those without a verdict."
-    yield Analysis("verdicts", summary, pd.concat(shares, ignore_index=True), partial(_stack, shares[0]))
+    yield Analysis("verdicts", summary, pd.concat(shares, ignore_index=True), _stack_outcomes(shares[0]))
     yield Analysis("images", IMAGES, images(study.samples))
     yield from compare_sources(study, options)
     yield from top_one(study, whole, by_level)
@@ -103,21 +104,13 @@ def images(samples: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def _bars(table: pd.DataFrame, axes: Any) -> None:
-    below, above = table["rating"] - table["low"], table["high"] - table["rating"]
-    axes.errorbar(table["rating"], range(len(table)), xerr=[below.fillna(0), above.fillna(0)], fmt="o", capsize=3)
-    axes.set_yticks(range(len(table)), table["model"])
-    axes.invert_yaxis()
-    axes.set_xlabel("rating, 95 % interval")
+OUTCOMES = ("won", "tie", "both-bad", "unparsable", "refused", "failed", "lost")
 
 
-def _stack(table: pd.DataFrame, axes: Any) -> None:
-    begin = np.zeros(len(table))
-    for name in ("won", "tie", "both-bad", "unparsable", "refused", "failed", "lost"):
-        if table[name].any():
-            axes.barh(range(len(table)), table[name], left=begin, label=name)
-        begin += table[name].to_numpy()
-    axes.set_yticks(range(len(table)), table["model"])
-    axes.invert_yaxis()
-    axes.set_xlabel("share of battles")
-    axes.legend()
+def _stack_outcomes(table: pd.DataFrame) -> BarChart:
+    """Return the shares of outcomes of each model as parts of a bar."""
+    there = [name for name in OUTCOMES if table[name].any()]
+    long = table.melt("model", there, var_name="outcome", value_name="share")
+    return BarChart(
+        label="model", value="share", colour="outcome", stacked=True, title="share of battles", data=long
+    )

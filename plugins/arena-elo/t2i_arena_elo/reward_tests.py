@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import mannwhitneyu, wilcoxon
+from t2i_core.api.figure import DistributionPlot
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import holm
 
@@ -23,11 +22,15 @@ def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
     groups = rows.groupby("model", sort=False, observed=True)["value"]
     values = {str(model): own.to_numpy(np.float64) for model, own in groups}
     spread = groups.describe(percentiles=[0.05, 0.25, 0.5, 0.75, 0.95]).reset_index()
-    yield Analysis("distributions", "Rewards of each model's images.", spread, partial(_violins, values))
+    figure = DistributionPlot(label="model", value="value", kind="density", title="reward", data=rows)
+    yield Analysis("distributions", "Rewards of each model's images.", spread, figure)
     for facet in options.by:
         if facet in rows:
             table = rows.groupby([facet, "model"], sort=False, observed=True)["value"].describe().reset_index()
-            yield Analysis(f"rewards by {facet}", f"Rewards by model, separately for each {facet}.", table)
+            figure = DistributionPlot(
+                label="model", value="value", facet=facet, kind="density", title="reward", data=rows
+            )
+            yield Analysis(f"rewards by {facet}", f"Rewards by model, separately for each {facet}.", table, figure)
     if len(values) > 1:
         summary = (
             "Wilcoxon signed-rank test between each two models, paired by prompt; p_adjusted by Holm's method."
@@ -72,9 +75,3 @@ def unpaired(values: dict[str, np.ndarray]) -> pd.DataFrame:
     for a, b in combinations(values, 2):
         table.loc[a, b] = table.loc[b, a] = float(mannwhitneyu(values[a], values[b]).pvalue)
     return table.reset_index(names="model")
-
-
-def _violins(values: dict[str, np.ndarray], axes: Any) -> None:
-    axes.violinplot(list(values.values()), showmedians=True)
-    axes.set_xticks(range(1, len(values) + 1), list(values))
-    axes.set_ylabel("reward")

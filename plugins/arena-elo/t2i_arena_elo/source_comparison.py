@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
+from t2i_core.api.figure import ForestPlot, HeatMap
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import NOBODY
 from t2i_core.statistics import mean_interval, spearman
@@ -40,7 +41,8 @@ def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
             "Spearman's rho between the ratings of the same models by two judges, annotators or runs; 95 % "
             "interval by Fisher's z from 5 models on, p exact up to 8 models."
         )
-        yield Analysis("judges", summary, _spearman(judged, options))
+        figure = ForestPlot(label=("a", "b"), value="rho", range=(-1, 1), reference=0, title="Spearman's rho")
+        yield Analysis("judges", summary, _spearman(judged, options), figure)
     for name, there in sources.items():
         if name != HERE:
             table = confusion(here, there)
@@ -52,12 +54,19 @@ def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
                 f"Verdicts of this run (rows) and {name} (columns) on the same images; {same} of {total} agree. "
                 "`first` is the model that comes first in alphabetical order, wherever it was shown."
             )
-            yield Analysis(f"confusion with {name}", summary, table.reset_index(names="here"))
+            table = table.reset_index(names="here")
+            long = table.melt("here", var_name="there", value_name="battles")
+            figure = HeatMap(
+                x="there", y="here", value="battles", digits=0, x_title=name, y_title=HERE,
+                data=long[long["battles"] > 0], range=(0, None),
+            )  # fmt: skip
+            yield Analysis(f"confusion with {name}", summary, table, figure)
             summary = (
                 f"Share of battles won in this run minus the share in {name}, ties counted half, on the prompts "
                 "that both have, with its 95 % interval over prompts; and the change of the rating."
             )
-            yield Analysis(f"change from {name}", summary, change(here, there, options))
+            shift = ForestPlot(label="model", value="change", reference=0, title="change of the share won")
+            yield Analysis(f"change from {name}", summary, change(here, there, options), shift)
 
 
 def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:

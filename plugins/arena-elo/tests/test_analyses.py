@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from scipy.stats import mannwhitneyu, wilcoxon
 from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import write_battles
@@ -16,6 +15,7 @@ from t2i_core.api.errors import BadOption
 from t2i_core.api.metric_output import Measure
 from t2i_core.api.study import Study
 from t2i_core.statistics import holm
+from t2i_core.testing.figures import check_figure
 
 SAMPLES = pd.DataFrame(
     {
@@ -57,7 +57,7 @@ def test_tables_of_a_run(battles, table_of, tmp_path):
     assert found["images"].table.loc[0, ["distinct", "shared"]].tolist() == [1, 2]
     for analysis in found.values():
         if analysis.figure is not None:
-            analysis.figure(Figure().add_subplot())
+            assert "m0" in check_figure(analysis)
 
 
 # beside -------------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
     matrix = found["mann-whitney"].table.set_index("model")
     a, b = (rewards.loc[rewards["model"] == m, "value"] for m in "ab")
     assert matrix.loc["a", "b"] == matrix.loc["b", "a"] == pytest.approx(mannwhitneyu(a, b).pvalue)
-    found["distributions"].figure(Figure().add_subplot())
+    assert check_figure(found["distributions"])
 
 
 def test_models_that_are_alike_have_no_p(rewards, tmp_path):

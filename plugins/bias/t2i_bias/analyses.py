@@ -10,7 +10,7 @@ import pandas as pd
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import Estimate, mean_interval
 
-from .charts import draw_bars, draw_spreads
+from .charts import plot_shares, plot_spreads
 from .options import BiasOptions
 from .shares import LEVEL, Shares, estimate_shares
 from .spread import VoteSpread, by_chance, mad_range, one_hot, spread
@@ -96,7 +96,7 @@ def _shares(of: str, group: str, lines: list[Line]) -> Analysis:
     )
     summary = f"Shares of {of} by {group} with 95 % intervals, for all prompts and for each category of prompts."
     even = 1 / table["answer"].nunique()
-    return Analysis(f"{group} {of}", summary, table, partial(draw_bars, table, f"share of {of}", even))
+    return Analysis(f"{group} {of}", summary, table, plot_shares(table, f"share of {of}", even))
 
 
 def _spreads(lines: dict[str, list[Line]], table: pd.DataFrame) -> Analysis:
@@ -117,7 +117,7 @@ def _spreads(lines: dict[str, list[Line]], table: pd.DataFrame) -> Analysis:
         "STD and MAD (1/N, and 1/(N-1) as the paper's tables print it): 0 if shares are even, end if one category "
         "has all, chance as expected of an unbiased model with that many votes."
     )
-    return Analysis("spread", summary, spreads, partial(draw_spreads, spreads))
+    return Analysis("spread", summary, spreads, plot_spreads(spreads))
 
 
 def _sort_by_group(lines: list[Line]) -> list[Line]:

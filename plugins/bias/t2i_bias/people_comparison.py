@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
+from t2i_core.api.figure import Mosaic
 from t2i_core.api.image import Image
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
 from t2i_core.statistics import mean_interval
 
 from .agreement import agreement, within_prompts
-from .charts import draw_bars, draw_gallery
+from .charts import plot_shares
 from .groups import PeopleGroup, read_groups
 from .options import BiasOptions
 from .people import GRID, HUMAN, UNITS, find_not_human, majorities, read_people
@@ -25,6 +25,8 @@ from .spread import spread
 
 SHOWN = 8
 """Number of disagreements to show with their images."""
+COLUMNS = 9
+"""Maximum number of images of each."""
 _OF = {True: "votes", False: "images"}
 
 
@@ -134,9 +136,10 @@ def _shares(name: str, group: PeopleGroup, drawn: list[tuple[str, str, str, pd.S
             ends = {"share": part.value, "low": part.lo, "high": part.hi, "n": len(answers)}
             lines.append({"model": model, "category": who, "answer": answer, **ends})
     table = pd.DataFrame(lines)
-    figure = partial(draw_bars, table, "share of answers", 1 / len(group.names))
+    table = table.rename(columns={"category": "who"})
+    figure = plot_shares(table, "share of answers", 1 / len(group.names), "who")
     summary = f"Shares of answers by {name}: people's majorities, and the judge on the same votes or images."
-    return Analysis(f"people {name}", summary, table.rename(columns={"category": "who"}), figure)
+    return Analysis(f"people {name}", summary, table, figure)
 
 
 def _unanimous(both: pd.DataFrame) -> Analysis:
@@ -168,7 +171,7 @@ def _disagreements(study: Study, both: pd.DataFrame) -> Analysis:
     rows = [
         (
             f"{line.prompt}{f' ({line.model})' if several else ''}\npeople: {line.majority}, judge: {line.judged}",
-            _find_images(study, line),
+            _find_images(study, line)[:COLUMNS],
         )
         for line in own.head(SHOWN).itertuples(index=False)
     ]
@@ -178,9 +181,7 @@ def _disagreements(study: Study, both: pd.DataFrame) -> Analysis:
         f"Prompts or images on which people's majority and the judge differ, with images of the first {SHOWN}."
     )
     names = {"question": "group", "majority": "people", "judged": "judge"}
-    return Analysis(
-        "disagreements", summary, table.rename(columns=names), partial(draw_gallery, rows) if rows else None
-    )
+    return Analysis("disagreements", summary, table.rename(columns=names), Mosaic(rows, side=96) if rows else None)
 
 
 def _find_images(study: Study, line: Any) -> list[Image]:

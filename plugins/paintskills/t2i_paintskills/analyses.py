@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
+from t2i_core.api.figure import BarChart
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
 
@@ -88,7 +87,9 @@ def by_skill(rows: pd.DataFrame) -> Analysis:
         table["average"] = table[present].mean(axis=1, skipna=False)
     table = table.rename_axis("model").rename_axis(columns=None).reset_index()
     summary = "Accuracy by skill; an upper bound is the judge's score of a simulator's images of the same prompts."
-    return Analysis("skills", summary, table, partial(_draw_bars, table.set_index("model").T))
+    long = table.melt("model", var_name="skill", value_name="accuracy")
+    figure = BarChart(label="skill", value="accuracy", colour="model", range=(0, 1), data=long)
+    return Analysis("skills", summary, table, figure)
 
 
 def by_facet(rows: pd.DataFrame, facet: str, name: str) -> Analysis:
@@ -96,20 +97,8 @@ def by_facet(rows: pd.DataFrame, facet: str, name: str) -> Analysis:
     groups = rows.groupby([facet, "model"], observed=True, sort=False)["value"]
     table = groups.mean().unstack("model").reindex(columns=models_of(rows))
     table = table.rename_axis(columns=None)
-    figure = partial(_draw_bars, table)
+    long = table.reset_index().melt(facet, var_name="model", value_name="accuracy")
+    figure = BarChart(label=facet, value="accuracy", colour="model", range=(0, 1), data=long)
     images = groups.size().unstack("model").max(axis=1).astype(int)
     table = table.assign(images=images).reset_index()
     return Analysis(name, f"Accuracy by {facet}.", table, figure)
-
-
-def _draw_bars(table: pd.DataFrame, axes: Any) -> None:
-    """Draw a group of bars for each row, one bar for each column."""
-    width = 0.8 / max(len(table.columns), 1)
-    for i, column in enumerate(table.columns):
-        axes.bar([row + i * width for row in range(len(table))], table[column], width, align="edge", label=column)
-    axes.set_xticks([row + 0.4 for row in range(len(table))], [str(level) for level in table.index])
-    if len(table) > 6:
-        axes.tick_params(axis="x", labelrotation=90, labelsize=7)
-    axes.set_ylim(0, 1)
-    axes.set_ylabel("accuracy")
-    axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
+from t2i_core.api.figure import BarChart
 from t2i_core.api.study import Analysis
 from t2i_core.io.answer_meaning import find_meant_choice
 from t2i_core.io.answers import CANNOT_TELL, SHOWN, HumanAnswer, locate, read_answers
@@ -124,7 +124,12 @@ def compare_with_people(
         "Accuracy by the majority of people and by the metric on the same images, without ties and without "
         f"{len(undecided)} images for which the metric has no decision. phi has a 95 % interval over prompts."
     )
-    yield Analysis("people", summary, table, partial(_draw_bars, table))
+    kept = ["model", "skill", "images"]
+    long = table.melt(kept, ["people", "metric"], var_name="judged by", value_name="accuracy")
+    figure = BarChart(
+        label=("model", "skill"), value="accuracy", colour="judged by", range=(0, 1), data=long, hover=["images"]
+    )
+    yield Analysis("people", summary, table, figure)
 
 
 def _line(model: str, skill: str, part: pd.DataFrame) -> dict[str, Any]:
@@ -144,13 +149,3 @@ def _line(model: str, skill: str, part: pd.DataFrame) -> dict[str, Any]:
         "ties": len(part) - len(clear),
         "annotators": part["people"].mean(),
     }
-
-
-def _draw_bars(table: pd.DataFrame, axes: Any) -> None:
-    for i, name in enumerate(("people", "metric")):
-        axes.bar([row + i * 0.4 for row in range(len(table))], table[name], 0.4, align="edge", label=name)
-    names = [f"{line.model}\n{line.skill}" for line in table.itertuples()]
-    axes.set_xticks([row + 0.4 for row in range(len(table))], names, fontsize=7)
-    axes.set_ylim(0, 1)
-    axes.set_ylabel("accuracy")
-    axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)

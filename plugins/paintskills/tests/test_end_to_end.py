@@ -59,7 +59,7 @@ def test_its_analyses_are_written_with_figures(run, tmp_path):
     (folder,) = (tmp_path / "out").iterdir()
     written = {path.name for path in folder.iterdir()}
     assert {
-        f"paintskills-object-{name}.{end}" for name in ("skills", "objects") for end in ("csv", "png")
+        f"paintskills-object-{name}.{end}" for name in ("skills", "objects") for end in ("csv", "svg", "png")
     } <= written
     assert {"paintskills-color-colours.png", "paintskills-spatial-relations.csv"} <= written
     skills = (folder / "paintskills-object-skills.csv").read_text().splitlines()

@@ -158,12 +158,18 @@ def analyze(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures (PNG) into this folder.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write all tables (CSV) and figures (SVG, PNG) into this folder."),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="Print and write only this analysis; may be repeated."),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="Print every table with all rows.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, alone on standard output.")] = False,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Print the analyses that the metrics of runs offer beyond their scores."""
+    """Print the most telling analyses that the metrics of runs offer beyond their scores, and name the others."""
     from .analyses import print_analyses
 
-    print_analyses(runs, option or [], out, json, images_from or [])
+    print_analyses(runs, option or [], out, json, images_from or [], only or [], whole)

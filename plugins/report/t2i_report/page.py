@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 from t2i_core.api.text import escape_control_characters
+from t2i_core.results.figures.look import PAGE_STYLE
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 
 from .files import write_atomically
@@ -29,17 +30,9 @@ def _environment() -> jinja2.Environment:
         "number": format_number,
         "interval": format_interval,
         "p_value": format_p_value,
-        "cell": _cell,
         "whole": _escape_lines,
     }
     return environment
-
-
-def _cell(value: Any) -> str:
-    """Return a cell of an analysis as text."""
-    if isinstance(value, float):
-        return "-" if value != value else f"{value:.4g}"
-    return str(value)
 
 
 def _escape_lines(text: str) -> Markup:
@@ -67,6 +60,7 @@ def write_page(target: Path, template: str, **known: Any) -> None:
         BadFolder: If the file cannot be written.
     """
     style, script = ((_STATIC / name).read_text(encoding="utf-8") for name in ("page.css", "gallery.js"))
+    style = f"{PAGE_STYLE}{style}"
     known |= {
         "style": Markup(style),
         "script": Markup(script),

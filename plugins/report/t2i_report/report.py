@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import importlib.util
-import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 from t2i_core.api.digest import digest_data
-from t2i_core.api.errors import T2IError
+from t2i_core.api.errors import MissingDependency, T2IError
 from t2i_core.api.metric_output import Measure
 from t2i_core.api.resolver import Resolver
 from t2i_core.api.study import Analysis
 from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics
+from t2i_core.results.figures import draw_svg
+from t2i_core.results.figures.look import follow_theme
 from t2i_core.results.result import Result, Score
 from t2i_core.results.run import Run
+from t2i_core.results.table_format import format_table
 
 from .gallery import gallery
 from .names import run_names
@@ -40,19 +41,19 @@ class ShownAnalysis:
         name: Name of the analysis.
         summary: What the table shows.
         table: The table.
-        figure: PNG in base64, or None.
+        figure: SVG that follows the theme of the page, or None.
     """
 
     metric: str
     name: str
     summary: str
     table: pd.DataFrame
-    figure: str | None
+    figure: Markup | None
 
     @property
-    def rows(self) -> list[tuple[Any, ...]]:
-        """Rows on the page."""
-        return list(self.table.head(MOST_ROWS).itertuples(index=False, name=None))
+    def shown_table(self) -> Markup:
+        """The first rows of the table as HTML."""
+        return Markup(format_table(self.table, "html", MOST_ROWS))
 
 
 @dataclass
@@ -201,23 +202,16 @@ def _report_run(
     return report
 
 
-def _draw(analysis: Analysis, report: RunReport) -> str | None:
-    """Return the figure of an analysis as PNG in base64. If it cannot be drawn, add a fault and return None."""
+def _draw(analysis: Analysis, report: RunReport) -> Markup | None:
+    """Return the figure of an analysis as SVG for the page. If it cannot be drawn, add a fault and return None."""
     if analysis.figure is None:
         return None
-    if importlib.util.find_spec("matplotlib") is None:
-        fault = "figures are left out, because matplotlib is not installed: pip install matplotlib"
-        if fault not in report.faults:
-            report.faults.append(fault)
-        return None
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    buffer = io.BytesIO()
     try:
-        analysis.figure(figure.add_subplot())
-        figure.savefig(buffer, dpi=100, format="png")
+        return Markup(follow_theme(draw_svg(analysis.figure, analysis.table)))
+    except MissingDependency:
+        fault = "figures are left out; to draw them: pip install 't2i-report[figures]'"
     except Exception as error:
-        report.faults.append(f"the figure {analysis.name!r} is left out: {type(error).__name__}: {error}")
-        return None
-    return base64.b64encode(buffer.getvalue()).decode()
+        fault = f"the figure {analysis.name!r} is left out: {type(error).__name__}: {error}"
+    if fault not in report.faults:
+        report.faults.append(fault)
+    return None

@@ -5,22 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 from t2i_core.api.errors import BadOption
-from t2i_core.api.text import escape_control_characters
-from t2i_core.files.spreadsheet import escape_table
-from t2i_core.results.number_format import format_number
 from t2i_core.results.result import Score
 from t2i_core.results.run import Run
+from t2i_core.results.table_format import TableFormat, format_table
 
 from .files import write_atomically
 from .names import model_names, run_names
 
 COUNTS = ("n_prompts", "n_prompts_ok", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
 
-Format = Literal["csv", "parquet", "json", "markdown", "latex"]
+Format = TableFormat | Literal["parquet"]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
@@ -110,68 +108,10 @@ def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:
     if target is None:
         if how == "parquet":
             raise BadOption("--format parquet cannot be printed; name a file with --out")
-        sys.stdout.write(_text(table, how))
+        sys.stdout.write(format_table(table, how))
         return
     with write_atomically(target) as part:
         if how == "parquet":
             table.to_parquet(part, engine="pyarrow", index=False)
         else:
-            part.write_bytes(_text(table, how).encode("utf-8", "backslashreplace"))
-
-
-def _text(table: pd.DataFrame, how: Format) -> str:
-    if how == "csv":
-        return str(escape_table(table).to_csv(index=False, lineterminator="\r\n"))
-    if how == "json":
-        return f"{table.to_json(orient='records', force_ascii=False, indent=1, double_precision=15)}\n"
-    cells = [[_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
-    columns = [str(name) for name in table.columns]
-    return _markdown(columns, cells) if how == "markdown" else _latex(columns, cells)
-
-
-def _cell(value: Any) -> str:
-    """Return a cell as text: numbers as t2i prints them, missing values empty."""
-    if value is None or value is pd.NA or value != value:
-        return ""
-    return format_number(value) if isinstance(value, float) else escape_control_characters(str(value))
-
-
-def _markdown(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    def line(row: Sequence[str]) -> str:
-        return f"| {' | '.join(cell.translate(_MARKDOWN) for cell in row)} |\n"
-
-    return "".join([line(columns), f"|{'---|' * len(columns)}\n", *map(line, cells)])
-
-
-#: characters that would end a cell, start a tag or act as markup
-_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|`*_[]<>"})
-
-_LATEX = str.maketrans(
-    {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
-)
-
-
-def _latex(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    r"""Return a tabular environment with the rules of the package booktabs."""
-
-    def line(row: Sequence[str]) -> str:
-        plain = [cell.translate(_LATEX) for cell in row]
-        # LaTeX would read a bracket after the end of a line as its argument
-        return f"{' & '.join(f'{{{cell}}}' if cell.startswith('[') else cell for cell in plain)} \\\\\n"
-
-    numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]
-    form = "".join("r" if each and cells else "l" for each in numeric)
-    return (
-        f"\\begin{{tabular}}{{{form}}}\n\\toprule\n{line(columns)}\\midrule\n"
-        f"{''.join(map(line, cells))}\\bottomrule\n\\end{{tabular}}\n"
-    )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell or 0)
-    except ValueError:
-        return False
-    return True
+            part.write_bytes(format_table(table, how).encode("utf-8", "backslashreplace"))

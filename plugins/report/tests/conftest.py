@@ -24,6 +24,7 @@ from t2i_core.api import (
     Row,
     SelfJudgingInfo,
 )
+from t2i_core.api.figure import BarChart
 from t2i_core.api.study import Analysis, Study
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
@@ -89,7 +90,7 @@ class Bright(Metric):
     def analyses(self, study: Study) -> Iterator[Analysis]:
         shades = study.table[study.table["measure"] == "shade"]
         means = shades.groupby("prompt")["value"].mean().reset_index()
-        yield Analysis("prompts", "Means of <prompts>.", means, lambda axes: axes.plot(means["value"]))
+        yield Analysis("prompts", "Means of <prompts>.", means, BarChart(label="prompt", value="value"))
 
 
 class Broken(Bright):

@@ -64,8 +64,9 @@ def test_one_broken_metric_is_told_and_the_other_ones_analyses_are_there(shown: 
     assert [w for w in warnings if "no analyses of broken" in w]
     assert "KeyError: &#39;oops&#39;" in text
     assert "<strong>bright prompts</strong>: Means of &lt;prompts&gt;." in text
-    figure = re.search(r'class="figure".*?base64,([^"]+)"', text)[1]
-    assert PILImage.open(io.BytesIO(base64.b64decode(figure))).format == "PNG"
+    figure = re.search(r'<svg class="figure".*?</svg>', text, re.DOTALL)[0]
+    assert "<title>prompt: " in figure
+    assert 'fill="var(--figure-text,' in figure  # it follows the theme of the page
 
 
 def test_failures_stand_with_their_reasons(shown: Any) -> None:

@@ -55,9 +55,10 @@ def test_rows_and_comparisons_are_the_runs(shared_run: Run) -> None:
     said = shared_run.comparisons[0]
     assert first["diff"] == pytest.approx(said.diff)
     assert (first["p_adjusted"], first["p_unadjusted"]) == pytest.approx((said.p_adjusted, said.p_unadjusted))
-    for how in ("csv", "markdown", "latex"):
+    assert "high,p_adjusted,p_unadjusted,n" in exported(shared_run, "--format", "csv", "--table", "comparisons")
+    for how in ("markdown", "latex"):
         head = exported(shared_run, "--format", how, "--table", "comparisons").replace("\\", "")
-        assert re.search(r"high[,|& ]+p_adjusted[,|& ]+p_unadjusted[,|& ]+n\b", head)
+        assert re.search(r"diff \[low, high\] [|&] p \(Holm\) [|&] p \(unadjusted\) [|&] n\b", head)
     assert measurements([shared_run])["run"].unique().tolist() == ["run"]
     assert len(comparisons([shared_run, shared_run])) == 4
 
@@ -87,7 +88,7 @@ HOSTILE = pd.DataFrame({"prompt": ["a|b <b>\\ *x*", "50 % & $1_000 #{~^}", "[x]"
 def test_markdown_cells_stay_cells(capsys: pytest.CaptureFixture[str]) -> None:
     write_table(HOSTILE, "markdown", None)
     assert capsys.readouterr().out == (
-        "| prompt | value |\n|---|---|\n"
+        "| prompt | value |\n|---|---:|\n"
         "| a\\|b \\<b\\>\\\\ \\*x\\* | 0.500 |\n| 50 % & $1\\_000 #{~^} |  |\n| \\[x\\] | 1e-05 |\n"
     )
 

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from t2i_core import evaluate
+from t2i_core.api.figure import ScatterPlot
+from t2i_core.results.figures import convert_to_png, draw_svg
 from t2i_core.statistics import wilson
 from t2i_diffusers.arithmetic import draw_noise, forward, mean_before
 from t2i_diffusers.elimination import find_survivors, list_looks, order
@@ -230,22 +231,23 @@ def write(found: pd.DataFrame) -> None:
         found = pd.concat([kept[~kept["of"].isin(found["of"])], found])
     found = found.sort_values(["of", "which", "error_rate"])
     found.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.add_subplot()
-    for (name, which), own in found.groupby(["of", "which"]):
-        label = f"{name}, {which} ({own['samples'].iloc[0]:,} samples)"
-        (line,) = axes.plot(100 * own["calls"], 100 * own["same"], marker="o", markersize=4, label=label)
-        low, high = 100 * own["same_low"], 100 * own["same_high"]
-        axes.fill_between(100 * own["calls"], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-        for point in own[own["error_rate"].isin([RATES[0], 0.05, RATES[-1]])].itertuples():
-            at = 100 * point.calls, 100 * point.same
-            axes.annotate(f"{point.error_rate:g}", at, (3, -10), fontsize=7, textcoords="offset points")
-    axes.axhline(99, color="k", linewidth=0.8, linestyle=":")
-    axes.axvline(20, color="k", linewidth=0.8, linestyle=":")
-    axes.set_xlabel("calls of the denoiser, per cent of those that all terms take (error rates beside)")
-    axes.set_ylabel("same decision as by all terms, per cent")
-    axes.legend(fontsize=8, loc="lower right")
-    figure.savefig(DOCS / "elimination.png", dpi=110)
+    (DOCS / "elimination.png").write_bytes(convert_to_png(draw_svg(plot(found), found)))
+
+
+def plot(found: pd.DataFrame) -> ScatterPlot:
+    """Return a curve for each set of samples, with error rates beside its ends and middle."""
+    percent = found.assign(
+        samples_of=[f"{line.of}, {line.which} ({line.samples:,} samples)" for line in found.itertuples()],
+        rate=[f"{rate:g}" if rate in (RATES[0], 0.05, RATES[-1]) else "" for rate in found["error_rate"]],
+        **{name: 100 * found[name] for name in ("calls", "same", "same_low", "same_high")},
+    )
+    return ScatterPlot(
+        x="calls", y="same", interval=("same_low", "same_high"), label="rate", colour="samples_of",
+        curve="samples_of",
+        reference=99, at=20, data=percent, hover=["error_rate"],
+        x_title="calls of the denoiser, per cent of those that all terms take (error rates beside)",
+        y_title="same decision as by all terms, per cent",
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from t2i_core.api.figure import BarChart, ForestPlot, LinePlot
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
 from t2i_core.statistics import Question, mean_interval, paired_difference
@@ -99,7 +99,11 @@ def by_task(table: pd.DataFrame, interval: Question) -> Analysis:
     summary = (
         "Accuracy minus chance by task, in per cent, with intervals over source images and the paper's chance."
     )
-    return Analysis("tasks", summary, found, partial(_bars, found))
+    figure = ForestPlot(
+        label="task", value="above_chance", colour="model", reference=0, hover=["accuracy", "samples"],
+        title="accuracy minus chance, per cent",
+    )  # fmt: skip
+    return Analysis("tasks", summary, found, figure)
 
 
 def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval: Question) -> Analysis:
@@ -121,7 +125,21 @@ def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval:
         )
         lines.append((*names, e.value, e.lo, e.hi, len(own)))
     found = pd.DataFrame(lines, columns=[*by, "above_chance", "low", "high", "samples"])
-    return Analysis(name, summary, found, partial(_lines, found, name) if facet != ESTIMATORS else None)
+    title = "accuracy minus chance"
+    figure = (
+        ForestPlot(label=name, value="above_chance", colour="model", reference=0, title=title)
+        if facet == ESTIMATORS
+        else LinePlot(
+            x=name,
+            y="above_chance",
+            colour="model",
+            scale="log",
+            reference=0,
+            y_title=title,
+            facet="chain_of" if facet == STEPS else None,
+        )
+    )
+    return Analysis(name, summary, found, figure)
 
 
 def calls(table: pd.DataFrame) -> Analysis:
@@ -132,7 +150,11 @@ def calls(table: pd.DataFrame) -> Analysis:
     }
     found = pd.DataFrame(means).reset_index()
     found["share"] = found["calls"] / found["all_terms"]
-    return Analysis("calls", "Denoiser calls per sample, and the calls that all terms would take.", found)
+    figure = BarChart(
+        label="task", value="share", colour="model", range=(0, 1), title="share of the calls of all terms"
+    )
+    summary = "Denoiser calls per sample, and the calls that all terms would take."
+    return Analysis("calls", summary, found, figure)
 
 
 def pairs(right: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
@@ -161,7 +183,8 @@ def only_one_right(right: pd.DataFrame, interval: Question) -> Analysis:
         "Numbers of samples that both, one or none of two models gets right (ties count as wrong), and the "
         "difference of the accuracies."
     )
-    return Analysis("models", summary, pd.DataFrame(lines, columns=names))
+    figure = ForestPlot(label="task", value="difference", facet=("model_a", "model_b"), reference=0)
+    return Analysis("models", summary, pd.DataFrame(lines, columns=names), figure)
 
 
 def where_only_one_is_right(right: pd.DataFrame) -> Analysis:
@@ -172,28 +195,3 @@ def where_only_one_is_right(right: pd.DataFrame) -> Analysis:
             lines.append((a, b, line.task, line.prompt, line.seed, a if line.a == 1 else b))
     found = pd.DataFrame(lines, columns=["model_a", "model_b", "task", "prompt", "seed", "right"])
     return Analysis("only-one-right", "Samples that exactly one of two models gets right.", found)
-
-
-def _bars(found: pd.DataFrame, axes: Any) -> None:
-    tasks, models = list(dict.fromkeys(found["task"])), list(dict.fromkeys(found["model"]))
-    width = 0.8 / len(models)
-    for i, model in enumerate(models):
-        own = found[found["model"] == model]
-        places = [tasks.index(task) + (i + 0.5) * width for task in own["task"]]
-        spread = np.clip([own["above_chance"] - own["low"], own["high"] - own["above_chance"]], 0, None)
-        axes.bar(places, own["above_chance"], width, yerr=spread, capsize=2, label=model)
-    axes.axhline(0, color="k", linewidth=0.8)
-    axes.set_xticks([place + 0.4 for place in range(len(tasks))], tasks, fontsize=8)
-    axes.set_ylabel("accuracy minus chance, per cent")
-    axes.legend(fontsize=7)
-
-
-def _lines(found: pd.DataFrame, facet: str, axes: Any) -> None:
-    for model, own in found.groupby("model", sort=False):
-        axes.plot(own[facet], own["above_chance"], marker="o", markersize=4, label=model)
-        axes.fill_between(own[facet], own["low"], own["high"], alpha=0.15, linewidth=0)
-    axes.axhline(0, color="k", linewidth=0.8)
-    axes.set_xscale("log")
-    axes.set_xlabel(facet)
-    axes.set_ylabel("accuracy minus chance")
-    axes.legend(fontsize=7)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Study
+from t2i_core.testing.figures import check_figure
 from t2i_selfeval.analyses import analyse
 from t2i_selfeval.captions import right_captions
 from t2i_selfeval.samples import choice, pair
@@ -42,7 +42,7 @@ def study(votes: Path | None = None) -> dict[str, Any]:
     found = {a.name: a for a in analyse(Study(table(), pd.DataFrame(), Path()), votes)}
     for analysis in found.values():
         if analysis.figure is not None:
-            analysis.figure(Figure().add_subplot())
+            assert check_figure(analysis)
     return found
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from t2i_core.api import Setup, Study
 from t2i_core.statistics import mean_interval
+from t2i_core.testing.figures import check_figure
 from t2i_tiam.metric import Tiam
 from t2i_tiam.options import TiamOptions
 from t2i_tiam.references import REFERENCES
@@ -248,31 +251,19 @@ def test_tables_in_memory_read_as_those_of_a_file(runs):
 
 
 def test_figures_are_drawn(wide):
-    from matplotlib.figure import Figure
-
     for name, analysis in wide.items():
         assert len(analysis.table), name
         if analysis.figure is not None:
-            figure = Figure()
-            analysis.figure(figure.add_subplot())
-            figure.draw_without_rendering()
+            assert check_figure(analysis)
 
 
-def test_heat_maps_of_many_kinds_are_long_and_not_wide(wide):
-    """Their names are read along rows, and nothing that is written is cut."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained")
-    axes = figure.add_subplot()
-    wide["object by position"].figure(axes)
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["car", "dog", "zebra"]
-    assert "3 objects (comma), 3" in [label.get_text() for label in axes.get_yticklabels()]
-    figure.draw_without_rendering()
-    page = figure.bbox
-    for text in (axes.title, axes.xaxis.label, axes.yaxis.label, *axes.get_yticklabels(), *axes.get_xticklabels()):
-        box = text.get_window_extent()
-        assert page.x0 <= box.x0 <= box.x1 <= page.x1, text
-        assert page.y0 <= box.y0 <= box.y1 <= page.y1, text
+def test_the_map_of_objects_has_a_panel_for_each_kind_and_every_share(wide):
+    analysis = wide["object by position"]
+    svg = check_figure(analysis)
+    for text in ("car", "zebra", *analysis.table["kind"]):
+        assert f">{text}</text>" in svg
+    shares = [f"{share:.2f}" for share in analysis.table["found"]]
+    assert sorted(text for text in re.findall(r">(\d\.\d\d)</text>", svg)) == sorted(shares)
 
 
 def test_a_run_without_rows_and_one_of_a_single_image_are_no_errors(runs):

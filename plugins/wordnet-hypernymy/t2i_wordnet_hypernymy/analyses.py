@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption, did_you_mean
+from t2i_core.api.figure import BarChart, HeatMap
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
 from t2i_core.results.run import Run, load_run
 
-from .figures import RHO, draw_heatmap
-from .mosaic import draw_mosaic, find_pictures
+from .figures import RHO
+from .mosaic import find_pictures, show_pictures
 from .options import ROOTS, HypernymyOptions
 from .preferences import preferences
 from .sweeps import sweeps
@@ -141,9 +141,7 @@ def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]
     of = models[0] if len(models) == 1 else f"mean of {len(models)} models"
     shown = [(f"{name}\n{mean[name]:.3f}", find_pictures(study, models, name)) for name in worst[:WITH_IMAGES]]
     name = "lowest" if len(models) > 1 or study.table["model"].nunique() == 1 else f"lowest of {models[0]}"
-    return Analysis(
-        name, f"The synsets with the lowest {measure}, {of}.", table, partial(draw_mosaic, shown, models)
-    )
+    return Analysis(name, f"The synsets with the lowest {measure}, {of}.", table, show_pictures(shown, models))
 
 
 def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -> Analysis:
@@ -163,7 +161,7 @@ def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -
     ends = list(dict.fromkeys([*gain.index[:half], *gain.index[-half:]]))
     shown = [(f"{name}\n{gain[name]:+.3f}", find_pictures(study, (a, b), name)) for name in ends]
     summary = f"Difference of synsets' {measure}: {a} - {b}."
-    return Analysis(f"{a} and {b}", summary, table, partial(draw_mosaic, shown, (a, b)))
+    return Analysis(f"{a} and {b}", summary, table, show_pictures(shown, (a, b)))
 
 
 def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analysis:
@@ -184,7 +182,9 @@ def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analy
     table = rho.reset_index(drop=True)
     table.insert(0, column, [str(level) for level in rho.index])
     table["others"] = others.to_numpy()
-    return Analysis(f"stability between {name}", summary, table, partial(draw_heatmap, rho, RHO, -1))
+    long = table.melt(column, list(rho.columns), var_name="with", value_name="rho")
+    figure = HeatMap(x="with", y=column, value="rho", diverging=True, range=(-1, 1), title=RHO, data=long)
+    return Analysis(f"stability between {name}", summary, table, figure)
 
 
 def subtrees(
@@ -211,17 +211,6 @@ def subtrees(
         lines.append({"root": root, "synsets": len(own), **wide.loc[own].mean().to_dict()})
     lines.append({"root": "all", "synsets": len(wide), **wide.mean().to_dict()})
     table = pd.DataFrame([line for line in lines if line["synsets"]])
-    return Analysis(
-        "subtrees", f"Mean {measure} over the synsets at or below a root.", table, partial(_bars, table, measure)
-    )
-
-
-def _bars(table: pd.DataFrame, measure: str, axes: Any) -> None:
-    """Draw a group of bars for each root, one bar for each model."""
-    models = list(table.columns[2:])
-    for i, model in enumerate(models):
-        places = [place + i * 0.8 / len(models) for place in range(len(table))]
-        axes.bar(places, table[model], 0.8 / len(models), align="edge", label=model)
-    axes.set_xticks([place + 0.4 for place in range(len(table))], table["root"], rotation=30, ha="right")
-    axes.set_ylabel(measure)
-    axes.legend()
+    long = table.melt(["root", "synsets"], var_name="model", value_name=measure)
+    figure = BarChart(label="root", value=measure, colour="model", data=long, hover=["synsets"])
+    return Analysis("subtrees", f"Mean {measure} over the synsets at or below a root.", table, figure)

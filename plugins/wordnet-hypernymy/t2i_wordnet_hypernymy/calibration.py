@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
+from t2i_core.api.figure import ScatterPlot
 from t2i_core.api.metric import TableMetric
 from t2i_core.api.metric_input import Need, Unit
 from t2i_core.api.metric_output import Row
@@ -94,7 +93,11 @@ class Calibration(TableMetric):
             groups = data.groupby("bin")
             table = groups.mean().assign(images=groups.size()).reset_index(drop=True)
             summary = f"Accuracy of the judge by its confidence, on {model}."
-            yield Analysis(f"curve of {model}", summary, table, partial(_curve, table))
+            figure = ScatterPlot(
+                x="confidence", y="accuracy", size="images", curve="model", diagonal=True, x_range=(0, 1),
+                y_range=(0, 1), data=table.assign(model=model),
+            )  # fmt: skip
+            yield Analysis(f"curve of {model}", summary, table, figure)
 
 
 @dataclass(frozen=True)
@@ -118,13 +121,3 @@ class _Predictions:
         own = table.iloc[rows]
         correct = own["correct"].to_numpy(np.float64) if len(rows) else np.empty(0)
         return cls(rows, own["value"].to_numpy(np.float64), correct)
-
-
-def _curve(table: pd.DataFrame, axes: Any) -> None:
-    axes.plot([0, 1], [0, 1], color="grey", linewidth=1)
-    axes.plot(table["confidence"], table["accuracy"], linewidth=1, alpha=0.4)
-    shares = table["images"] / table["images"].sum()
-    axes.scatter(table["confidence"], table["accuracy"], 5 + 300 * shares, label="area: images in the bin")
-    axes.legend()
-    axes.set_xlabel("confidence")
-    axes.set_ylabel("accuracy")

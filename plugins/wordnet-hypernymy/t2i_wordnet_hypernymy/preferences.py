@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
+from t2i_core.api.figure import ForestPlot
 from t2i_core.api.study import Analysis
 from t2i_core.io.answers import BOTH_BAD, LEFT, PREFERENCE, RIGHT, TIE, locate, read_answers
 from t2i_core.io.majority import turn_preference
 from t2i_core.statistics import Estimate, krippendorff_alpha, mean_interval
 
-from .figures import draw_correlations
+from .figures import plot_correlations
 from .synsets import spearman
 
 _POINTS = {LEFT: 1.0, RIGHT: 0.0}
@@ -107,7 +107,11 @@ def preferences(
         "Share of choices for a over b, without ties, and Krippendorff's alpha of the choices, with ties as a "
         "third choice and without ties; 95 % intervals over synsets, for these annotators."
     )
-    yield Analysis("preferences", summary, shares, partial(_bars, shares))
+    figure = ForestPlot(
+        label="pair", value="share", reference=0.5, range=(0, 1), title="share for the first, without ties",
+        data=shares.assign(pair=shares["a"] + " over " + shares["b"]), hover=["votes", "ties"],
+    )  # fmt: skip
+    yield Analysis("preferences", summary, shares, figure)
     lines = []
     for (a, b), own in pairs.items():
         decided = own[own["choice"].isin(_POINTS)]
@@ -121,9 +125,7 @@ def preferences(
         "Fisher's z, p exact up to 8 synsets."
     )
     table = pd.DataFrame(lines)
-    yield Analysis(
-        "preferences and scores", summary, table, partial(draw_correlations, table, "measure", ["a", "b"])
-    )
+    yield Analysis("preferences and scores", summary, table, plot_correlations("measure", ("a", "b")))
 
 
 def _share(a: str, b: str, votes: pd.DataFrame) -> dict[str, Any]:
@@ -143,12 +145,3 @@ def _share(a: str, b: str, votes: pd.DataFrame) -> dict[str, Any]:
     for name, found in (("alpha", alpha(votes)), ("alpha without ties", alpha(votes, ties=False))):
         line |= {name: found.value, f"{name} low": found.lo, f"{name} high": found.hi}
     return line
-
-
-def _bars(shares: pd.DataFrame, axes: Any) -> None:
-    below, above = shares["share"] - shares["low"], shares["high"] - shares["share"]
-    axes.barh(range(len(shares)), shares["share"], xerr=[below.fillna(0), above.fillna(0)], capsize=3)
-    axes.set_yticks(range(len(shares)), [f"{line.a} over {line.b}" for line in shares.itertuples()])
-    axes.axvline(0.5, color="grey", linewidth=1)
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("share without ties")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from t2i_core.api.figure import LinePlot, ScatterPlot
 from t2i_core.api.study import Analysis, Study
 
 
@@ -27,7 +27,8 @@ def sweeps(study: Study, measure: str) -> Iterator[Analysis]:
         if not lines:
             continue
         table = pd.DataFrame(lines).sort_values(["rest", key], ignore_index=True)
-        yield Analysis(f"by {key}", f"{measure} along {key}.", table, partial(_draw_setting, table, key, measure))
+        figure = LinePlot(x=key, y=measure, colour="rest", hover=["model"])
+        yield Analysis(f"by {key}", f"{measure} along {key}.", table, figure)
 
 
 def scores(table: pd.DataFrame, measure: str) -> dict[str, float]:
@@ -63,7 +64,18 @@ def front(study: Study, a: str, b: str) -> Iterator[Analysis]:
         f"{a} and {b}",
         f"{a} against {b}; front: no other model is as good in both and better in one.",
         table,
-        partial(_draw_front, table, a, b),
+        ScatterPlot(
+            x=a,
+            y=b,
+            label="model",
+            colour="on",
+            curve="line",
+            note="line: the front",
+            data=table.assign(
+                on=table["front"].map({True: "on the front", False: "behind it"}),
+                line=table["front"].map({True: "front", False: None}),
+            ),
+        ),
     )
 
 
@@ -99,7 +111,12 @@ def by_images(rows: pd.DataFrame, measure: str) -> Iterator[Analysis]:
         f"{measure} by number of images per synset; spread and rho (mean Spearman's rho over synsets) compare "
         "disjoint blocks of images."
     )
-    yield Analysis("images per synset", summary, table, partial(_draw_by_images, table, measure))
+    figure = LinePlot(
+        x="images", y=measure, colour="model", band="bars", x_title="images per synset",
+        data=table.assign(low=table[measure] - table["spread"], high=table[measure] + table["spread"]),
+        note="bars: spread between blocks of images",
+    )  # fmt: skip
+    yield Analysis("images per synset", summary, table, figure)
 
 
 def _correlate_blocks(rows: pd.DataFrame) -> float:
@@ -136,33 +153,3 @@ def blocks_of_seeds(table: pd.DataFrame, measure: str, sizes: Sequence[int]) -> 
 def _format_others(settings: Any, key: str) -> str:
     """Return all settings except `key` as text."""
     return ", ".join(f"{name}={value}" for name, value in sorted(settings.items()) if name != key)
-
-
-def _draw_setting(table: pd.DataFrame, key: str, measure: str, axes: Any) -> None:
-    for rest, own in table.groupby("rest"):
-        axes.plot(own[key], own[measure], marker="o", label=rest or None)
-    axes.set_xlabel(key)
-    axes.set_ylabel(measure)
-    if table["rest"].any():
-        axes.legend()
-
-
-def _draw_front(table: pd.DataFrame, a: str, b: str, axes: Any) -> None:
-    best = table[table["front"]]
-    axes.plot(best[a], best[b], color="grey", linewidth=1)
-    axes.scatter(table[a], table[b], c=["C0" if on else "C7" for on in table["front"]])
-    for line in table.itertuples(index=False):
-        place = getattr(line, a), getattr(line, b)
-        axes.annotate(line.model, place, textcoords="offset points", xytext=(4, 4), fontsize=7)
-    axes.margins(x=0.15)
-    axes.set_xlabel(a)
-    axes.set_ylabel(b)
-
-
-def _draw_by_images(table: pd.DataFrame, measure: str, axes: Any) -> None:
-    for model, own in table.groupby("model"):
-        axes.errorbar(own["images"], own[measure], own["spread"].fillna(0), marker="o", capsize=3, label=model)
-    axes.set_xticks(sizes := sorted(table["images"].unique()), sizes)
-    axes.set_xlabel("images per synset")
-    axes.set_ylabel(measure)
-    axes.legend()

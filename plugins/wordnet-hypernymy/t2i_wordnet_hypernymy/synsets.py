@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core import statistics
 from t2i_core.api.errors import BadOption
+from t2i_core.api.figure import HeatMap
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.table import read_table
 
-from .figures import draw_correlations, draw_heatmap
+from .figures import plot_correlations
 
 BASELINES = ("entropy",)
 """Measures that are included without being the headline of their metric: the hypernymy paper's Table 12."""
@@ -110,7 +109,7 @@ def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator
         return
     table = wide.reset_index().rename(columns={"prompt": "synset"})
     summary = f"{measure} of each synset, with the run's other measures and the frequency in captions."
-    yield Analysis("synsets", summary, table, partial(_draw_ranks, table, measure))
+    yield Analysis("synsets", summary, table, _map_ranks(table, measure))
     lines = [
         {"model": model, "with": other, **spearman(own[measure].to_numpy(), own[other].to_numpy())}
         for model, own in wide.groupby(level="model")
@@ -121,8 +120,7 @@ def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator
         "up to 8 synsets."
     )
     correlations = pd.DataFrame(lines)
-    figure = partial(draw_correlations, correlations, "with", "model")
-    yield Analysis("correlations", summary, correlations, figure)
+    yield Analysis("correlations", summary, correlations, plot_correlations("with", "model"))
 
 
 def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float | int]:
@@ -140,9 +138,16 @@ def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float 
     return {"rho": found.value, "low": found.lo, "high": found.hi, "p": found.p, "n": found.n}
 
 
-def _draw_ranks(table: pd.DataFrame, measure: str, axes: Any) -> None:
-    """Draw the first model's synsets from lowest to highest, coloured by their rank in each column, 0 to 1."""
+def _map_ranks(table: pd.DataFrame, measure: str) -> HeatMap:
+    """Return the first model's synsets from lowest to highest, coloured by their rank in each column, 0 to 1."""
     model = table["model"].iloc[0]
-    own = table[table["model"] == model].sort_values(measure, kind="stable").set_index("synset")
-    draw_heatmap(own.drop(columns="model").rank(pct=True).T, "rank", 0, axes)
-    axes.set_xlabel(f"synsets by {measure}, {model}")
+    own = (
+        table[table["model"] == model]
+        .sort_values(measure, kind="stable")
+        .set_index("synset")
+        .drop(columns="model")
+    )
+    long = own.rank(pct=True).reset_index().melt("synset", var_name="measure", value_name="rank")
+    return HeatMap(
+        x="synset", y="measure", value="rank", range=(0, 1), data=long, x_title=f"synsets by {measure}, {model}"
+    )

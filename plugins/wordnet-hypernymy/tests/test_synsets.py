@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 from t2i_core.api import Study
 from t2i_core.api.errors import BadOption
+from t2i_core.testing.figures import check_figure
 from t2i_wordnet_hypernymy.synsets import join_measures, read_frequency, side_by_side, spearman
 
 SYNSETS = ("a.n.01", "b.n.01", "c.n.01", "d.n.01")
@@ -49,21 +51,16 @@ def test_correlations_are_of_ranks_over_what_both_have(study, tmp_path):
     assert table.loc["captions", "rho"] == pytest.approx(1 - 6 * (1 + 1 + 1 + 1) / (4 * 15))
 
 
-def drawn(analysis):
-    axes = Figure().add_subplot()
-    analysis.figure(axes)
-    return axes
-
-
 def test_figures_show_ranks_and_their_correlations(study):
     synsets, found = side_by_side(study, "scs", None)
-    axes = drawn(synsets)  # of scs, clipscore and entropy, from the lowest scs to the highest
+    ranks = synsets.figure.data.pivot(index="measure", columns="synset", values="rank")
     np.testing.assert_allclose(
-        axes.images[0].get_array().filled(np.nan),
+        ranks.loc[["scs", "clipscore", "entropy"], list(SYNSETS)],
         [[0.25, 0.5, 0.75, 1], [1, 1 / 3, 2 / 3, np.nan], [1, 0.75, 0.5, 0.25]],
     )
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["scs", "clipscore", "entropy"]
-    assert [bar.get_width() for bar in drawn(found).patches] == pytest.approx(found.table["rho"].tolist())
+    assert re.findall(r">(scs|clipscore|entropy)</text>", check_figure(synsets)) == ["scs", "clipscore", "entropy"]
+    svg = check_figure(found)
+    assert all(f"rho: {rho:.3f}" in svg for rho in found.table["rho"])
 
 
 def test_a_metric_alone_has_nothing_beside_it(study, tmp_path):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from t2i_core.api.figure import LinePlot
 from t2i_core.api.study import Analysis
 
 from ..spans import read_spans
-from .drawing import draw_series
 from .intervals import describe_intervals, share
 from .tables import Tables
 
@@ -47,7 +46,11 @@ def confidence_sweep(tables: Tables, own: float, floor: float | None) -> Iterato
         f"TIAM at other confidence thresholds (the run's own is {own:g}{_describe_floor(floor)}); "
         f"{describe_intervals(tables.question)}"
     )
-    yield Analysis("confidence", summary, table, partial(_draw, table, own))
+    figure = LinePlot(
+        x="confidence", y="tiam", colour="model", facet="kind", at=own, y_range=(0, 1),
+        note="dotted: the run's own threshold",
+    )  # fmt: skip
+    yield Analysis("confidence", summary, table, figure)
 
 
 def _describe_floor(floor: float | None) -> str:
@@ -73,9 +76,3 @@ def evaluate_spans(spans: pd.Series, grid: list[float]) -> NDArray[np.float64]:
         for low, high in read_spans(text):
             known[i, (low < at) & (at <= high)] = 1
     return known[codes]
-
-
-def _draw(table: pd.DataFrame, own: float, axes: Any) -> None:
-    draw_series(table, "confidence", "tiam", axes)
-    axes.axvline(own, color="grey", linewidth=1, linestyle=":")
-    axes.set_ylim(-0.02, 1.02)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
+from t2i_core.api.figure import Mosaic, ScatterPlot
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import mean_interval, paired_difference
 
-from .pictures import draw_images, find_image
+from .pictures import find_image
 from .tables import Tables
 
 
@@ -81,7 +81,7 @@ def mine_seeds(tables: Tables, study: Study, count: int | None, share: float) ->
         "Seeds ranked by their score on some prompts (chosen_by), and their score on the held-out prompts with "
         "95 % intervals (new prompts of this kind, this seed; Wilson, or Clopper-Pearson if all values are equal)."
     )
-    yield Analysis("seeds held out", summary, seeds, partial(_draw_gains, seeds))
+    yield Analysis("seeds held out", summary, seeds, _show_gains(seeds))
     yield _show_seeds(study, mined, seeds)
 
 
@@ -136,20 +136,17 @@ def _rank_seeds(model: str, mined: SeedChoice, clusters: pd.Series) -> Iterator[
         }
 
 
-def _draw_gains(seeds: pd.DataFrame, axes: Any) -> None:
-    """Draw each seed's score on both parts of the prompts; larger dots are several seeds with the same scores."""
-    for place, (model, own) in enumerate(seeds.groupby("model", sort=False)):
-        for mined, marker, label in ((False, "o", model), (True, "*", f"{model}, mined")):
-            of = own.loc[own["mined"] == mined, ["chosen_by", "held_out"]]
-            dots = of.round(6).value_counts().reset_index()  # merge dots in the same place
-            size = (90 if mined else 18) * dots["count"]
-            axes.scatter(
-                dots["chosen_by"], dots["held_out"], size, color=f"C{place}", marker=marker, alpha=0.7, label=label
-            )
-        axes.axhline(own["held_out"].mean(), color=f"C{place}", linewidth=1, linestyle=":")
-    axes.set_xlabel("tiam of a seed on the prompts used for the choice")
-    axes.set_ylabel("tiam of the seed on the held-out prompts")
-    axes.legend(fontsize=8)
+def _show_gains(seeds: pd.DataFrame) -> ScatterPlot:
+    """Return each seed's score on both parts of the prompts."""
+    mean = seeds.groupby("model", sort=False)["held_out"].transform("mean")
+    kind = seeds["mined"].map({True: "mined", False: "other seeds"})
+    data = seeds.assign(mean=mean, kind=kind).sort_values("mined", kind="stable")  # mined seeds on top
+    return ScatterPlot(
+        x="chosen_by", y="held_out", colour="kind", facet="model", reference="mean", data=data,
+        hover=["seed", "rank"],
+        x_title="tiam of a seed on the prompts used for the choice", y_title="tiam on the held-out prompts",
+        note="dotted: mean on the held-out prompts",
+    )  # fmt: skip
 
 
 SHOWN_SEEDS, SHOWN_PROMPTS = 2, 6
@@ -166,7 +163,7 @@ def _show_seeds(study: Study, mined: dict[str, SeedChoice], seeds: pd.DataFrame)
         images = [find_image(study, str(line.model), prompt, int(line.seed)) for prompt in prompts]
         rows.append((f"{line.model}\n{name}" if len(mined) > 1 else name, images))
     summary = "The best and worst seeds on some prompts (chosen_by), and their scores on the held-out prompts."
-    return Analysis("good and bad seeds", summary, ends, partial(draw_images, rows, prompts))
+    return Analysis("good and bad seeds", summary, ends, Mosaic(rows, prompts))
 
 
 def _choose_prompts(prompts: pd.Index) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from t2i_core.api.figure import LinePlot
 from t2i_core.api.study import Analysis
 from t2i_core.statistics import holm
 
@@ -29,7 +28,15 @@ def seeds_of_models(tables: Tables) -> Iterator[Analysis]:
     standard = (scores - scores.mean()) / deviation
     table = standard.rename_axis("seed").reset_index()
     summary = "TIAM of each seed minus the model's mean, in standard deviations of the model's seeds."
-    yield Analysis("standardised seeds", summary, table, partial(_draw, standard))
+    order = standard.mean(axis=1).sort_values(ascending=False, kind="stable").index
+    long = standard.loc[order].rename_axis("seed").reset_index()
+    figure = LinePlot(
+        x="seed", y="deviations", colour="model", scale="levels", reference=0,
+        data=long.melt("seed", var_name="model", value_name="deviations"),
+        x_title="seed, in descending order of the mean over models",
+        y_title="standard deviations from the model's mean",
+    )  # fmt: skip
+    yield Analysis("standardised seeds", summary, table, figure)
     pairs = list(combinations(tables.models, 2))
     lines = [{"a": a, "b": b, **correlation(standard[[a, b]].dropna().to_numpy())} for a, b in pairs]
     if lines:
@@ -60,20 +67,3 @@ def correlation(pairs: NDArray[np.float64]) -> dict[str, float | int]:
     null = rng.permuted(np.tile(b, (ROUNDS, 1)), axis=1) @ a / len(a)
     p = (1 + int((np.abs(null) >= abs(r) - 1e-12).sum())) / (ROUNDS + 1)
     return {"r": r, "p_unadjusted": p, "seeds": len(a)}
-
-
-def _draw(standard: pd.DataFrame, axes: Any) -> None:
-    """Draw the seeds in descending order of their mean over models."""
-    order = standard.mean(axis=1).sort_values(ascending=False, kind="stable").index
-    axes.figure.set_size_inches(max(6.4, 0.17 * len(order)), 4.8)
-    for model in standard.columns:
-        axes.plot(
-            range(len(order)), standard.loc[order, model], marker="o", markersize=4, linewidth=0.8, label=model
-        )
-    axes.set_xticks(range(len(order)), [str(seed) for seed in order], rotation=90, fontsize=6)
-    axes.axhline(0, color="grey", linewidth=1)
-    axes.set_xlabel("seed, in descending order of the mean over models")
-    axes.set_ylabel("standard deviations from the model's mean")
-    axes.margins(x=0.01)
-    if standard.shape[1] > 1:
-        axes.legend(fontsize=8)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import pandas as pd
+from t2i_core.api.figure import HeatMap, LinePlot
 from t2i_core.api.study import Analysis
 from t2i_core.statistics import Question
 
-from .drawing import draw_heat_map, draw_series, label_series
 from .intervals import describe_intervals, share
 from .tables import Tables
 
@@ -39,13 +38,8 @@ def by_position(tables: Tables) -> Analysis:
     ]
     table = _sort_rows(lines, tables)
     summary = f"Share of objects that are found, by position in the prompt; {describe_intervals(tables.question)}"
-    return Analysis("occurrence by position", summary, table, partial(_draw_positions, table))
-
-
-def _draw_positions(table: pd.DataFrame, axes: Any) -> None:
-    draw_series(table, "position", "found", axes)
-    axes.set_xticks(sorted(table["position"].unique()))
-    axes.set_ylim(-0.02, 1.02)
+    figure = LinePlot(x="position", y="found", colour="model", facet="kind", y_range=(0, 1), hover=["n"])
+    return Analysis("occurrence by position", summary, table, figure)
 
 
 def object_by_position(tables: Tables) -> Analysis:
@@ -57,12 +51,8 @@ def object_by_position(tables: Tables) -> Analysis:
     ]
     table = _sort_rows(lines, tables)
     summary = f"Share of objects that are found, by object and position; {describe_intervals(tables.question)}"
-    return Analysis(
-        "object by position",
-        summary,
-        table,
-        partial(_draw_grid, table, "object", "position", "found", "share found"),
-    )
+    figure = _make_map(x="position", y="object", value="found", title="share found")
+    return Analysis("object by position", summary, table, figure)
 
 
 def colour_by_object(tables: Tables) -> Analysis:
@@ -84,12 +74,8 @@ def colour_by_object(tables: Tables) -> Analysis:
         "Share of objects that are found in their colour (right), that are found, and of found objects in their "
         f"colour (binding); for `right`, {describe_intervals(tables.question)}"
     )
-    return Analysis(
-        "colour by object",
-        summary,
-        table,
-        partial(_draw_grid, table, "object", "colour", "right", "share found in its colour"),
-    )
+    figure = _make_map(x="colour", y="object", value="right", title="share right")
+    return Analysis("colour by object", summary, table, figure)
 
 
 def binding(tables: Tables) -> Analysis:
@@ -113,14 +99,8 @@ def binding(tables: Tables) -> Analysis:
         "Share of found objects in their colour: binding_pooled over all objects, binding_per_prompt averaged "
         f"over prompts; {describe_intervals(tables.question)}"
     )
-    return Analysis(
-        "binding",
-        summary,
-        table,
-        partial(
-            _draw_grid, table, "colour", "position", "binding_pooled", "share of found objects in their colour"
-        ),
-    )
+    figure = _make_map(x="position", y="colour", value="binding_pooled", title="share bound")
+    return Analysis("binding", summary, table, figure)
 
 
 def _average_binding(rows: pd.DataFrame, images: pd.Series, interval: Question) -> dict[str, Any]:
@@ -145,21 +125,9 @@ def _average_binding(rows: pd.DataFrame, images: pd.Series, interval: Question) 
     }
 
 
-def _draw_grid(table: pd.DataFrame, row: str, column: str, value: str, label: str, axes: Any) -> None:
-    """Draw a heat map of rows by columns, with models and kinds side by side, or stacked if there are many."""
-    models, kinds = table["model"].nunique(), table["kind"].nunique()
-    names = [
-        f"{label_series(model, kind, models, kinds)}, {place}" if models * kinds > 1 else str(place)
-        for model, kind, place in zip(table["model"], table["kind"], table[column], strict=True)
-    ]
-    table = table.assign(column=names)
-    grid = table.pivot(index=row, columns="column", values=value)
-    grid = grid.loc[table[row].unique(), table["column"].unique()]
-    if models * kinds > 1 and grid.shape[1] > grid.shape[0]:  # long names are easier to read as row labels
-        grid, row, column = grid.T, column, row
-    draw_heat_map(grid, label, axes)
-    axes.set_xlabel(column)
-    axes.set_ylabel(row)
+def _make_map(x: str, y: str, value: str, title: str) -> HeatMap:
+    """Return a heat map of shares with a panel for each model and kind."""
+    return HeatMap(x=x, y=y, value=value, facet=("model", "kind"), range=(0, 1), title=title, hover=["n"])
 
 
 def _sort_rows(lines: list[dict[str, Any]], tables: Tables) -> pd.DataFrame:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from t2i_core.api.figure import ScatterPlot
 from t2i_core.api.study import Analysis, Study
 
 from .intervals import describe_intervals, share
@@ -39,8 +39,7 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
         "TIAM of two objects in both orders, and d, the mean of both: high if the objects appear together; for d, "
         f"{describe_intervals('these prompts, new seeds')}"
     )
-    words = partial(_draw_words, table) if {*known} & {*table.columns} else None
-    yield Analysis("pairs", summary, table, words)
+    yield Analysis("pairs", summary, table, _plot_words(table, [name for name in known if name in table]))
     maps, correlations = [], []
     for model, own in table.groupby("model", sort=False):
         d = _matrix(own, "d")
@@ -64,7 +63,11 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
             "Objects that appear together lie far apart. Stress 0 is an exact fit; above 0.2 the fit is poor. The "
             "maps of further models are rotated and mirrored to match the first."
         )
-        yield Analysis("semantic map", summary, placed, partial(_draw_map, placed))
+        figure = ScatterPlot(
+            x="x", y="y", label="object", facet="model", square=True,
+            note="distances are d; directions have no meaning",
+        )  # fmt: skip
+        yield Analysis("semantic map", summary, placed, figure)
     if correlations:
         found = pd.DataFrame(correlations)
         summary = (
@@ -72,6 +75,20 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
             "1,000 permutations of objects (Mantel)."
         )
         yield Analysis("pairs and words", summary, found)
+
+
+def _plot_words(table: pd.DataFrame, known: list[str]) -> ScatterPlot | None:
+    """Return the scores of pairs against similarities of their words; None without similarities."""
+    if not known:
+        return None
+    kept = [name for name in table if name not in known]
+    long = table.melt(kept, known, var_name="similarity", value_name="of the words")
+    pair = long["x"] + " and " + long["y"]
+    long = long.drop(columns=["x", "y"]).assign(pair=pair)
+    return ScatterPlot(
+        x="of the words", y="d", colour="similarity", facet="model", data=long, hover=["pair"],
+        x_title="similarity of the two words", y_title="d, TIAM of the two objects",
+    )  # fmt: skip
 
 
 def _pairs(
@@ -128,32 +145,3 @@ def _correlate(d: pd.DataFrame, words: pd.DataFrame) -> dict[str, Any]:
         return {"objects": len(names), "pairs": len(names) * (len(names) - 1) // 2}
     a, b = d.loc[names, names].to_numpy(), words.loc[names, names].to_numpy()
     return {"objects": len(names), "pairs": len(names) * (len(names) - 1) // 2, **mantel(a, b)}
-
-
-def _draw_map(placed: pd.DataFrame, axes: Any) -> None:
-    models = placed["model"].unique()
-    axes.figure.set_size_inches(6.4, 6.4)
-    for model, own in placed.groupby("model", sort=False):
-        (dots,) = axes.plot(own["x"], own["y"], "o", markersize=4, label=str(model))
-        colour = dots.get_color() if len(models) > 1 else "black"
-        for line in own.itertuples(index=False):
-            place = (line.x, line.y)
-            axes.annotate(
-                line.object, place, (0, 4), textcoords="offset points", fontsize=7, ha="center", color=colour
-            )
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.margins(0.15)
-    axes.set_xlabel("distances are d; directions have no meaning")
-    if len(models) > 1:
-        axes.legend(fontsize=8)
-
-
-def _draw_words(table: pd.DataFrame, axes: Any) -> None:
-    several = table["model"].nunique() > 1
-    for model, own in table.groupby("model", sort=False):
-        for name, marker in (("wu_palmer", "."), ("cosine", "x")):
-            if name in own and own[name].notna().any():
-                axes.plot(own[name], own["d"], marker, alpha=0.6, label=f"{model}, {name}" if several else name)
-    axes.set_xlabel("similarity of the two words")
-    axes.set_ylabel("d, TIAM of the two objects")
-    axes.legend(fontsize=8)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
+from t2i_core.api.figure import ForestPlot, LinePlot
 from t2i_core.api.study import Analysis
 from t2i_core.statistics import holm, paired_difference
 
-from .drawing import draw_series, label_series
 from .intervals import describe_intervals, share
 from .tables import Tables
 
@@ -43,16 +42,20 @@ def sizes(tables: Tables) -> Iterator[Analysis]:
         "Scores by number of objects: tiam, and for prompts with colours also objects (found in any colour); "
         f"{describe_intervals(tables.question)}"
     )
-    several = table["n_objects"].nunique() > 1
-    yield Analysis("number of objects", summary, table, partial(_draw_sizes, table) if several else None)
+    yield Analysis("number of objects", summary, table, _plot_sizes(table))
 
 
-def _draw_sizes(table: pd.DataFrame, axes: Any) -> None:
+def _plot_sizes(table: pd.DataFrame) -> LinePlot | ForestPlot:
+    """Return the scores along the number of objects, or side by side if all prompts have as many."""
+    if table["n_objects"].nunique() < 2:
+        return ForestPlot(
+            label=("kind", "measure", "model"), value="score", range=(0, 1), hover=["prompts", "images"]
+        )
     ways = table["kind"].str.replace(r"^\d+ ", "", regex=True).str.replace(r"object\b", "objects", regex=True)
-    draw_series(table.assign(way=ways + ", " + table["measure"]), "n_objects", "score", axes, "way")
-    axes.set_xticks(sorted(table["n_objects"].unique()))
-    axes.set_xlabel("objects in the prompt")
-    axes.set_ylim(-0.02, 1.02)
+    return LinePlot(
+        x="n_objects", y="score", colour="model", facet=("way", "measure"), y_range=(0, 1),
+        data=table.assign(way=ways), x_title="objects in the prompt", hover=["prompts", "images"],
+    )  # fmt: skip
 
 
 def wordings(tables: Tables) -> Iterator[Analysis]:
@@ -99,23 +102,12 @@ def wordings(tables: Tables) -> Iterator[Analysis]:
         "Difference a - b between wordings of the same objects, paired by objects and seed; 95 % intervals "
         f"({tables.question}; t over clusters, rough with fewer than 10), p_adjusted by Holm."
     )
-    yield Analysis("wording", summary, table, partial(_draw_wordings, table))
+    figure = ForestPlot(
+        label=("pair", "kind", "model"), value="difference", reference=0, title="difference of tiam",
+        data=table.assign(pair=table["a"] + " - " + table["b"]),
+    )  # fmt: skip
+    yield Analysis("wording", summary, table, figure)
 
 
 PLAIN = "plain"
 """Name of the wording of a template without `id_suffix`."""
-
-
-def _draw_wordings(table: pd.DataFrame, axes: Any) -> None:
-    models, kinds = table["model"].nunique(), table["kind"].nunique()
-    names = []
-    for line in table.itertuples(index=False):
-        of = label_series(str(line.model), str(line.kind), models, kinds)
-        names.append(f"{line.a} - {line.b}\n{of}")
-    ends = [table["difference"] - table["low"], table["high"] - table["difference"]]
-    axes.figure.set_size_inches(6.4, 1.5 + 0.5 * len(table))
-    axes.errorbar(table["difference"], range(len(table)), xerr=ends, fmt="o", capsize=3)
-    axes.set_yticks(range(len(table)), names, fontsize=8)
-    axes.set_ylim(len(table) - 0.5, -0.5)
-    axes.axvline(0, color="grey", linewidth=1)
-    axes.set_xlabel("difference of tiam")

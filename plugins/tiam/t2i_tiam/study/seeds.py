@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from t2i_core.api.figure import DistributionPlot, LinePlot
 from t2i_core.api.study import Analysis
 from t2i_core.statistics import Spread, level_spread
 
-from .drawing import FEW, draw_series, label_series
 from .tables import Tables
 
 SUBSETS = 500
@@ -46,27 +46,13 @@ def box_plots(tables: Tables) -> Iterator[Analysis]:
     shown = pd.DataFrame({label_series(model, kind, models, kinds): boxes[model, kind] for model, kind in order})
     table = shown.sort_index().rename_axis("seed").reset_index()
     summary = "TIAM of each seed over all prompts of a kind."
-    yield Analysis("seed scores", summary, table, partial(_draw_boxes, shown))
+    long = shown.melt(var_name="of", value_name="tiam", ignore_index=False).rename_axis("seed").reset_index()
+    figure = DistributionPlot(label="of", value="tiam", title="tiam of a seed", data=long, hover=["seed"])
+    yield Analysis("seed scores", summary, table, figure)
     yield Analysis("seed quartiles", "Quartiles and standard deviation of the seeds' scores.", pd.DataFrame(lines))
 
 
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
-
-
-def _draw_boxes(shown: pd.DataFrame, axes: Any) -> None:
-    boxes = {name: column.dropna().to_numpy() for name, column in shown.items()}
-    axes.figure.set_size_inches(max(4, 1.5 + 0.8 * len(boxes)), 4.8)
-    axes.boxplot(list(boxes.values()), widths=0.5, showfliers=False, medianprops={"color": "C1"})
-    for place, values in enumerate(boxes.values(), 1):
-        positions = place + np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [place]
-        axes.plot(positions, values, ".", color="C0", alpha=0.5, markersize=4)
-    axes.set_xticks(
-        range(1, len(boxes) + 1),
-        list(boxes),
-        rotation=30 if len(boxes) > 2 else 0,
-        ha="right" if len(boxes) > 2 else "center",
-    )
-    axes.set_ylabel("tiam of a seed")
 
 
 def best_and_worst(tables: Tables) -> Iterator[Analysis]:
@@ -87,7 +73,11 @@ def best_and_worst(tables: Tables) -> Iterator[Analysis]:
         "Seeds from best to worst; null_low to null_high contains the seed of this rank in 95 % of cases if seeds "
         "have no effect."
     )
-    yield Analysis("best and worst seeds", summary, ranked, partial(_draw_ranked, ranked))
+    figure = LinePlot(
+        x="rank", y="mean", facet="model", interval=("null_low", "null_high"), hover=["seed"],
+        x_title="rank of the seed", y_title="tiam of the seed", note="band: if seeds have no effect",
+    )  # fmt: skip
+    yield Analysis("best and worst seeds", summary, ranked, figure)
     tests = pd.DataFrame(
         [
             {
@@ -114,25 +104,6 @@ def best_and_worst(tables: Tables) -> Iterator[Analysis]:
 
 def _first_seen(order: list[str], column: pd.Series) -> pd.Series:
     return column.map({name: i for i, name in enumerate(order)}) if column.name == "model" else column
-
-
-def _draw_ranked(ranked: pd.DataFrame, axes: Any) -> None:
-    for place, (model, own) in enumerate(ranked.groupby("model", sort=False)):
-        label = f"{model}: best seed {own['seed'].iloc[0]}, worst {own['seed'].iloc[-1]}"
-        axes.plot(own["rank"], own["mean"], marker="o", markersize=3, color=f"C{place}", label=label)
-        band = axes.fill_between(
-            own["rank"],
-            own["null_low"],
-            own["null_high"],
-            step="mid",
-            color=f"C{place}",
-            alpha=0.25,
-            linewidth=0.8,
-        )
-    band.set_label("if seeds have no effect")
-    axes.set_xlabel("rank of the seed")
-    axes.set_ylabel("tiam of the seed")
-    axes.legend(fontsize=8)
 
 
 def convergence(tables: Tables) -> Iterator[Analysis]:
@@ -169,19 +140,24 @@ def convergence(tables: Tables) -> Iterator[Analysis]:
         f"The score by number of images per prompt: low to high contains 95 % of {SUBSETS} draws from the run's "
         "seeds (no spread for all of them); sd_new is the standard deviation of the score over other seeds."
     )
-    yield Analysis("images per prompt", summary, table, partial(_draw_convergence, table))
+    figure = LinePlot(
+        x="images",
+        y="score",
+        colour="model",
+        facet="kind",
+        scale="log",
+        x_title="images per prompt",
+        y_title="tiam",
+    )
+    yield Analysis("images per prompt", summary, table, figure)
+
+
+def label_series(model: str, kind: str, models: int, kinds: int) -> str:
+    """Return the label of a model's prompts of a kind: each only if there are several."""
+    parts = [part for part, many in ((model, models > 1), (kind, kinds > 1)) if many]
+    return ", ".join(parts) or model
 
 
 def list_sizes(seeds: int) -> list[int]:
     """Return the powers of two up to a number, and the number itself."""
     return sorted({*(2**i for i in range(seeds.bit_length())), seeds})
-
-
-def _draw_convergence(table: pd.DataFrame, axes: Any) -> None:
-    few = len(table.groupby(["model", "kind"])) <= FEW
-    draw_series(table.rename(columns={"score": "tiam"}), "images", "tiam" if few else "sd_new", axes)
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sorted(table["images"].unique()), sorted(table["images"].unique()))
-    axes.set_xlabel("images per prompt")
-    if not few:
-        axes.set_ylabel("standard deviation of the score over other seeds (sd_new)")
