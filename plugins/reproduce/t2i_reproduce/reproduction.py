@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api.errors import BadOption, FailedRun
-from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
+from t2i_core.api.errors import BadOption, BadRecipe, FailedRun
+from t2i_core.api.terminal import console, make_table, print_json, shown
 from t2i_core.files.slug import make_slug
 from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.number_format import format_interval, format_number
-from t2i_registry import Registry
 
-from .evaluation import forecast, run_request
-from .paper_tables import Column, FromAnalysis, PaperTable, list_table_names, read_table
-from .recipe import Recipe
-from .request import make_request
+from .paper_table import Column, FromAnalysis, PaperTable, Side
+from .table_list import read_table
 
 if TYPE_CHECKING:
-    from t2i_core.engine.request import ModelRequest, Request
+    from pathlib import Path
+
+    from t2i_core import ModelRequest, Request
+    from t2i_core.api.command import Evaluator
+    from t2i_core.api.resolver import Resolver
     from t2i_core.results.result import Result
     from t2i_core.results.run import Run
 
@@ -63,32 +64,22 @@ class Cell:
         return self.ci[0] - room <= self.published <= self.ci[1] + room
 
 
-def list_tables(as_json: bool) -> None:
-    """Print the tables that t2i ships."""
-    tables = {name: read_table(name) for name in list_table_names()}
-    if as_json:
-        print_json([_describe_table(name, table) for name, table in tables.items()])
-        return
-    width = max(map(len, tables)) + 3
-    for name, table in tables.items():
-        stored = "" if table.published else " (no published values stored)"
-        write_line(f"{name + ':':<{width}}{table.title}{stored}")
-
-
-def _describe_table(name: str, table: PaperTable) -> dict[str, Any]:
-    values = sum(map(len, table.published.values()))
-    return {"name": name, "title": table.title, "paper": table.paper, "published": values, "notes": table.notes}
-
-
 def reproduce(
-    name: str, given: Mapping[str, Any], rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool
+    evaluator: Evaluator,
+    name: str,
+    rows: Sequence[str],
+    out: Path | None,
+    mini: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Run a table or its version for the mini world, and print it.
 
     Args:
+        evaluator: Runs evaluations.
         name: Name of a table, or a file.
-        given: Values of the command line by the request's fields.
         rows: Names of the rows to run; all rows if empty.
+        out: Folder for the runs, one for each column.
         mini: Run the version for the mini world.
         dry_run: Print the plan of each run only.
         as_json: Print JSON on standard output.
@@ -98,32 +89,24 @@ def reproduce(
         FailedRun: More samples failed than allowed; raised after the table is printed.
         BadOption: A run has no value for a column; raised after the table is printed.
     """
-    table = read_table(name)
-    registry = Registry()
+    table = read_table(name, evaluator.resolver)
     # both versions are checked before anything is loaded
-    sides = [
-        [(column, spec, _make_request(read, column, given, registry)) for column, spec, read in side.recipes(name)]
-        for side in (table, table.mini)
-    ]
-    wanted = sides[mini]
+    wanted = [list_runs(side, name, evaluator, out) for side in (table, table.mini)][mini]
     if rows:
         wanted = _select_rows(wanted, rows)
-    if dry_run and as_json:
-        print_json([{"column": column, **forecast(request, registry)} for column, _, request in wanted])
+    if dry_run:
+        _print_plans(wanted, evaluator, as_json)
         return
     cells: list[Cell] = []
     failed: list[str] = []
     problems: list[str] = []
     for column, spec, request in wanted:
-        run = run_request(request, registry, dry_run, as_json)
-        if run is not None:
-            try:
-                cells += _measure_cells(table, column, spec, run, {} if mini else table.published, registry)
-            except BadOption as error:  # raised at the end, so that the other columns are printed
-                problems.append(str(error))
-            failed += [run.failed] if run.failed else []
-    if dry_run:
-        return
+        run = evaluator.run(request, as_json)
+        try:
+            cells += _measure_cells(table, column, spec, run, {} if mini else table.published, evaluator.resolver)
+        except BadOption as error:  # raised at the end, so that the other columns are printed
+            problems.append(str(error))
+        failed += [run.failed] if run.failed else []
     if not mini:
         cells += _list_unmeasured(table, {column for column, *_ in wanted}, rows, cells)
     if as_json:
@@ -147,9 +130,35 @@ def _list_unmeasured(
                 yield Cell(row, column, value)
 
 
-def _make_request(recipe: Recipe, column: str, given: Mapping[str, Any], registry: Registry) -> Request:
-    out = given["out"] and given["out"] / make_slug(column)
-    return make_request({**given, "out": out}, recipe, registry)
+def list_runs(side: Side, name: str, evaluator: Evaluator, out: Path | None = None) -> list[_Wanted]:
+    """Return each column's name, the column and the request of its run, all checked.
+
+    Args:
+        side: The table, or its version for the mini world.
+        name: Name of the table, for messages.
+        evaluator: Makes requests.
+        out: Folder for the runs, if they have one of their own.
+
+    Raises:
+        BadRecipe: A recipe is not valid, or has no models or metrics.
+        T2IError: A component is unknown, broken or missing.
+    """
+    wanted = []
+    for column, spec, recipe in side.list_recipes():
+        where = f"table {name}, column {column!r}"
+        for key in ("models", "metrics"):
+            if not recipe.get(key):
+                raise BadRecipe(f"{where}: the recipe must name a {key.removesuffix('s')}")
+        wanted.append((column, spec, evaluator.make_request(recipe, where, out and out / make_slug(column))))
+    return wanted
+
+
+def _print_plans(wanted: Sequence[_Wanted], evaluator: Evaluator, as_json: bool) -> None:
+    if as_json:
+        print_json([{"column": column, **evaluator.forecast(request)} for column, _, request in wanted])
+        return
+    for *_, request in wanted:
+        evaluator.print_plan(request)
 
 
 def _select_rows(wanted: Sequence[_Wanted], rows: Sequence[str]) -> list[_Wanted]:
@@ -175,10 +184,10 @@ def _measure_cells(
     spec: Column,
     run: Run,
     published: Mapping[str, Mapping[str, float]],
-    registry: Registry,
+    resolver: Resolver[Any],
 ) -> Iterator[Cell]:
     """Yield a cell for each model of a run. Raises BadOption if the run has no value for the column."""
-    analysed = None if spec.analysis is None else _read_analysis(spec.analysis, run, registry)
+    analysed = None if spec.analysis is None else _read_analysis(spec.analysis, run, resolver)
     for result in run.results:
         row = result.label
         try:
@@ -207,14 +216,14 @@ def _find_score(spec: Column, result: Result) -> tuple[float | None, list[float 
     return score.value, score.ci
 
 
-def _read_analysis(spec: FromAnalysis, run: Run, registry: Registry) -> Callable[[str], float | None]:
+def _read_analysis(spec: FromAnalysis, run: Run, resolver: Resolver[Any]) -> Callable[[str], float | None]:
     """Return a function from a model's label to its value in an analysis.
 
     The analysis is computed once for all models. The function returns None if the table lacks the row or has no
     number there. It raises LookupError if no analysis has the value, and ValueError if the value is not a number.
     """
     found = (
-        each.table for _, each in analyze_run(run, list_metrics(run, registry), registry) if each.name == spec.name
+        each.table for _, each in analyze_run(run, list_metrics(run, resolver), resolver) if each.name == spec.name
     )
     table = next(found, None)
     ((key, wanted),) = spec.row.items()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 
 import pytest
-from t2i_cli.paper_tables import list_table_names, read_table
-from t2i_cli.reproduction import Cell
-from t2i_core.api.errors import BadRecipe, UnknownName
+from t2i_core.api.errors import BadRecipe
+from t2i_reproduce.paper_table import read_file
+from t2i_reproduce.reproduction import Cell
 
 TABLE = """
 title: "Doe, Table 1: grey"
@@ -128,7 +127,7 @@ def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
     ("words", "code", "part"),
     [
         (("reproduce",), 2, "error: name a table (t2i reproduce --list shows them)"),
-        (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11': did you mean 'tiam-1'"),
+        (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11'; see t2i reproduce --list"),
         (("reproduce", "gone.yaml"), 13, "gone.yaml: no such file"),
         (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': no such row; the table has Grey, Dark\n"),
     ],
@@ -158,7 +157,7 @@ def test_a_malformed_table_is_refused(tmp_path, text, part):
     path = tmp_path / "t.yaml"
     path.write_text(text)
     with pytest.raises(BadRecipe, match=part):
-        read_table(str(path))
+        read_file(path, "t")
 
 
 def test_rounding_leaves_half_a_digit_open():
@@ -179,35 +178,10 @@ def test_a_column_may_have_decimals_of_its_own(table, t2i):
     printed = {line[1]: line[2] for line in lines if line[:1] == ["Grey"]}
     assert printed == {"mean": "51", "share": "100.0"}
     cell = Cell("Grey", "mean", 51, 51.4, (51.4, 51.4))
-    assert [cell.holds(read_table("doe.yaml").find_decimals(column)) for column in ("mean", "share")] == [
+    assert [cell.holds(read_file(table, "doe").find_decimals(column)) for column in ("mean", "share")] == [
         True,
         False,
     ]
-
-
-def test_the_shipped_tables_are_whole(t2i):
-    for name in list_table_names():
-        table = read_table(name)
-        rows = {column: models(read) for column, _, read in table.recipes(name)}
-        alone = {row for row in table.published if not any(row in own for own in rows.values())}
-        assert all(any(row in note for note in table.notes) for row in alone), (name, alone)
-        for row, values in table.published.items():
-            assert row in alone or all(row in rows[column] for column in values), (name, row)
-            assert all(math.isclose(v, round(v, table.find_decimals(c))) for c, v in values.items())
-        if table.published and not alone:
-            assert {row for labels in rows.values() for row in labels} == set(table.published)
-        assert list(table.mini.recipes(name))
-    listed = t2i("reproduce", "--list").stdout
-    assert all(f"{name}:" in listed for name in list_table_names())
-
-
-def models(read):
-    return [model.label for entry in read.values["models"] for model in entry.expand()]
-
-
-def test_an_unknown_table_is_told(site):
-    with pytest.raises(UnknownName):
-        read_table("nothing")
 
 
 def test_what_is_printed_of_a_model_that_is_not_run_is_shown(table, t2i):

@@ -1,6 +1,6 @@
 """Tables of papers: the published values, and the recipes that measure them again.
 
-Each table is a YAML file, in the folder `tables` next to this module or a user's own file:
+Each table is a YAML file, of a plugin or a user's own:
 
     title: "TIAM, Table 1: ..."
     paper: "TIAM - A Metric for ..."
@@ -20,18 +20,12 @@ Each table is a YAML file, in the folder `tables` next to this module or a user'
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from t2i_core.api.errors import BadRecipe, UnknownName, join_clauses
+from t2i_core.api.errors import BadRecipe, join_clauses
 from t2i_core.io.yaml_file import read_mapping
-
-from .recipe import Recipe, parse_recipe
-
-FOLDER = Path(__file__).parent / "tables"
 
 
 class _Strict(BaseModel):
@@ -74,22 +68,10 @@ class Side(_Strict):
     columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
     notes: list[str] = Field([], description="Notes printed below the table.")
 
-    def recipes(self, name: str) -> Iterator[tuple[str, Column, Recipe]]:
-        """Yield each column's name, the column and the recipe of its run.
-
-        Args:
-            name: Name of the table, for messages.
-
-        Raises:
-            BadRecipe: A recipe is not valid, or has no models or metrics.
-        """
-        for column, spec in self.columns.items():
-            whole = yaml.safe_dump({**self.recipe, **spec.recipe}, sort_keys=False)
-            read = parse_recipe(whole, f"table {name}, column {column!r}")
-            lacking = next((key for key in ("models", "metrics") if not read.values.get(key)), None)
-            if lacking:
-                raise BadRecipe(f"{read.name}: the recipe must name a {lacking.removesuffix('s')}")
-            yield column, spec, replace(read, lines={})  # line numbers of the dump would mislead
+    def list_recipes(self) -> Iterator[tuple[str, Column, dict[str, Any]]]:
+        """Yield each column's name, the column and the recipe of its run."""
+        for name, column in self.columns.items():
+            yield name, column, {**self.recipe, **column.recipe}
 
 
 class PaperTable(Side):
@@ -117,24 +99,16 @@ class PaperTable(Side):
         return self
 
 
-def list_table_names() -> list[str]:
-    """Return the names of the tables that t2i ships."""
-    names = [path.stem for path in FOLDER.glob("*.yaml")]
-    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.split("-")])
+def read_file(path: Path, name: str) -> PaperTable:
+    """Read a table from a file.
 
-
-def read_table(name: str) -> PaperTable:
-    """Read a table by its name, or from a file.
+    Args:
+        path: The file.
+        name: Name of the table, for messages.
 
     Raises:
-        UnknownName: t2i ships no table of this name.
         BadRecipe: The file cannot be read or is not valid.
     """
-    path = Path(name)
-    if path.suffix not in (".yaml", ".yml"):
-        if name not in list_table_names():
-            raise UnknownName.among("table", name, list_table_names(), "see t2i reproduce --list")
-        path = FOLDER / f"{name}.yaml"
     data = read_mapping(path, BadRecipe, "keys such as title, columns and published")
     try:
         return PaperTable.model_validate(data)
