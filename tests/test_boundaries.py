@@ -101,6 +101,21 @@ def test_scripts_of_plugins_import_no_other_plugin() -> None:
     assert found == OTHER_PLUGINS
 
 
+def test_scripts_import_only_their_neighbours_and_packages() -> None:
+    scripts = [*ROOT.glob("plugins/*/training/*.py"), *ROOT.glob("plugins/*/benchmarks/*.py")]
+    own = {script.stem for script in scripts}
+    for script in scripts:
+        names = {module.partition(".")[0] for module, _ in list_imports(script.read_text(encoding="utf-8"))}
+        assert names & own <= {file.stem for file in script.parent.glob("*.py")}, script
+
+
+def test_no_package_imports_a_script() -> None:
+    own = {script.stem for script in ROOT.glob("plugins/*/training/*.py")}
+    for file in [*ROOT.glob("plugins/*/t2i_*/**/*.py"), *ROOT.glob("c*/t2i_c*/**/*.py")]:
+        names = {module for module, _ in list_imports(file.read_text(encoding="utf-8"))}
+        assert not names & own, file
+
+
 def test_every_public_room_is_there() -> None:
     for room in ROOMS:
         import_module(f"t2i_core.{room}")

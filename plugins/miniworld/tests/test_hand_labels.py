@@ -1,10 +1,10 @@
 import csv
 import sys
 
+import hand_labels
 import pytest
 from PIL import Image
 from t2i_core.engine.evaluation import evaluate
-from t2i_miniworld import hand_labels
 from t2i_registry import Registry
 
 
