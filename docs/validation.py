@@ -13,6 +13,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import validation_correction
 from validation_ladder import LADDERS, climb
 from validation_lines import LINES, Line
 from validation_page import page, plot
@@ -68,6 +69,7 @@ def main() -> None:
         said.append(one)
         _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
+    validation_correction.write(out / "correction")
     plot(said).savefig(PLOT, dpi=110)
 
 

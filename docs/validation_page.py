@@ -41,6 +41,8 @@ first of two pictures in a share of its verdicts, whatever they show, draws rati
 makes up for in part: the truth of those lines is where the likelihood with that term is greatest. δ: how far the
 images of two captions lie apart, their spread σ; τ: the noise of one of N trials. Rows of `selfeval` are of a toy
 model that knows these, on images that it draws itself.
+
+<!-- made by docs/validation_correction.py -->
 """
 
 

@@ -32,7 +32,7 @@ def build_wheels(packages: Iterable[Path], folder: Path) -> list[Path]:
 def fresh_environment(place: Path, wheels: Iterable[Path], *others: str) -> Command:
     """Install wheels, what they need in the versions tested here, and others, into a new environment in a folder.
 
-    Returns what runs a command of it there, with a cache of its own, and gives its standard output.
+    Returns what runs a command of it there (`make_command`).
     """
     venv, constraints = place / "venv", place / "constraints.txt"
     tested = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]
@@ -45,6 +45,12 @@ def fresh_environment(place: Path, wheels: Iterable[Path], *others: str) -> Comm
     else:
         run(sys.executable, "-m", "venv", venv)
         run(bin_folder / "python", "-m", "pip", "install", "--quiet", *wanted, cwd=place)
+    return make_command(place)
+
+
+def make_command(place: Path) -> Command:
+    """Return what runs a command of the environment in a folder, with a cache of its own, and gives its output."""
+    bin_folder = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("T2I_", "PYTHON", "VIRTUAL_ENV", "PYTEST"))}
     env |= {"T2I_CACHE_DIR": str(place / "cache")}
 

@@ -36,6 +36,17 @@ MISTAKES = f"""
 {EVAL} -o simulator.drop=1.5
 {EVAL} -o simulater.drop=0.1
 {EVAL} --judge clip=oracle
+{EVAL} --judge people
+{EVAL} --judge people:gone.csv
+{EVAL} --judge people:empty.txt
+{EVAL} --correct votes.sqlite
+{EVAL} --correct people:gone.csv
+eval --metric clipscore --model simulator --prompts tiam-5-1 --judge people:gone.csv
+people tally gone.csv
+people agree empty.txt
+label gone
+label empty --dry-run
+correct gone gone.csv
 {EVAL} --out file/run --seeds 1 --limit 1
 eval --model simulator
 eval --metric tiam
@@ -65,6 +76,8 @@ analyze gone
 analyze empty
 analyze damaged
 analyze altered
+people validate gone gone.csv
+people validate empty gone.csv
 generate --model simulator --prompts tiam-5-2 --sink coco-annotation
 """
 

@@ -85,11 +85,14 @@ def evaluate(
     recipe: given.RecipeOption = None,
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
+    facets: Annotated[
+        bool, typer.Option("--facets", help="Print scores by facet, and all named scores and comparisons.")
+    ] = False,
 ) -> None:
     """Evaluate models: generate images, judge them, print scores with confidence intervals."""
     from .evaluation import evaluate
 
-    evaluate(context.obj, recipe, dry_run, json)
+    evaluate(context.obj, recipe, dry_run, json, facets)
 
 
 @app.command(cls=RequestCommand)

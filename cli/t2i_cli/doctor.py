@@ -87,12 +87,20 @@ def _list_packages(catalogue: Catalogue) -> tuple[dict[str, str | None], list[st
     }
     there = sorted(name for name in own if _find_version(name))
     versions = {name: _find_version(name) for name in (*there, *PACKAGES)}
-    lacking = dict.fromkeys(text for name in there for text in _list_lacking(name))
+    optional: dict[str, list[str]] = {}
+    lacking = dict.fromkeys(text for name in there for text in _list_lacking(name, optional))
+    for wanted, extras in optional.items():
+        lacking[f"{wanted} is not installed (optional): pip install {' or '.join(map(repr, extras))}"] = None
     return versions, list(lacking)
 
 
-def _list_lacking(name: str) -> Iterator[str]:
-    """Yield the distributions that one distribution needs, or offers as an extra, and that are not there."""
+def _list_lacking(name: str, optional: dict[str, list[str]]) -> Iterator[str]:
+    """Yield what is wrong with the distributions that one distribution needs.
+
+    Args:
+        name: The distribution.
+        optional: Receives the extras that would install each distribution that is not there.
+    """
     own = distribution(name)
     extras = own.metadata.get_all("Provides-Extra") or ()
     for text in own.requires or ():
@@ -110,7 +118,7 @@ def _list_lacking(name: str) -> Iterator[str]:
         elif here is None and needed:
             yield f"{wanted.name} is not installed, and {name} needs it: {install}"
         elif here is None and extra:
-            yield f"{wanted.name} is not installed (optional): pip install '{name}[{extra}]'"
+            optional.setdefault(wanted.name, []).append(f"{name}[{extra}]")
 
 
 @cache

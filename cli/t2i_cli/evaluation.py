@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from t2i_core.results.run import Run
 
 
-def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool) -> None:
+def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool, facets: bool) -> None:
     """Run an evaluation and print its results.
 
     Args:
@@ -43,6 +43,7 @@ def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
         recipe: Recipe file, if one is given.
         dry_run: Print the plan only.
         as_json: Print JSON on standard output.
+        facets: Print scores by facet, and all named scores and comparisons.
 
     Raises:
         T2IError: The evaluation cannot run.
@@ -58,7 +59,7 @@ def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
     if as_json:
         print_json(run.to_json())
     else:
-        print_results(console(), run.results, run.comparisons, run.agreements)
+        print_results(console(), run.results, run.comparisons, run.agreements, every=facets)
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _finish(run)

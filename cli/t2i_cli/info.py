@@ -93,6 +93,7 @@ def _describe_own(described: Description) -> dict[str, Any]:
             "domain": info.domain.name,
             "capabilities": {name: sorted(gives) for name, gives in info.capabilities.items()},
             "reads_truth": info.reads_truth,
+            "by_people": info.by_people,
         }
     if isinstance(info, MetricInfo):
         return {
@@ -185,6 +186,7 @@ def _format_facts(data: dict[str, Any]) -> Iterator[str]:
         "capabilities",
         "reads_scene",
         "reads_truth",
+        "by_people",
         "reads_labels",
         "measures",
         "needs",

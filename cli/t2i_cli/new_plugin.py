@@ -57,7 +57,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Draws each prompt as noise around a colour of its own.",
         "generator",
         ("t2i.generators",),
-        (CORE, "numpy>=2", "pydantic>=2.10"),
+        (CORE, "numpy>=2", "pydantic>=2.12.5"),
         "t2i eval --metric tiam --model {name} --judge mini-segmenter --prompts tiam-5-1 --seeds 4",
     ),
     "judge": Example(
@@ -65,7 +65,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Rewards images for their brightness.",
         "judge",
         ("t2i.judges", "t2i.judges.reward"),
-        (CORE, "numpy>=2", "pydantic>=2.10"),
+        (CORE, "numpy>=2", "pydantic>=2.12.5"),
         "t2i eval --metric reward --model mini --judge {name} --prompts tiam-5-1 --seeds 4",
     ),
     "metric": Example(
@@ -73,7 +73,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Which share of the objects that a prompt asks for is found in the image?",
         "metric",
         ("t2i.metrics",),
-        (CORE, "numpy>=2", "pydantic>=2.10"),
+        (CORE, "numpy>=2", "pydantic>=2.12.5"),
         "t2i eval --metric {name} --model mini --prompts tiam-5-2 --limit 5 --seeds 4",
     ),
     "prompt_source": Example(
@@ -81,7 +81,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "A car, a dog and a giraffe in colours.",
         "prompts",
         ("t2i.prompt_sources",),
-        (CORE, "pydantic>=2.10"),
+        (CORE, "pydantic>=2.12.5"),
         "t2i eval --metric tiam --model mini --prompts {name} --seeds 4",
     ),
     "sink": Example(
@@ -89,7 +89,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Writes the scores of a run as Markdown.",
         "sink",
         ("t2i.sinks",),
-        (CORE, "pydantic>=2.10"),
+        (CORE, "pydantic>=2.12.5"),
         "t2i eval --metric tiam --model mini --prompts tiam-5-1 --seeds 4 --sink {name}",
     ),
 }

@@ -38,9 +38,15 @@ def test_for_people_there_is_plan_table_and_folder(toy, t2i):
     assert re.search(r"reward: meter \(the only installed judge", out)
     assert re.search(r"brightness +grey +0\.\d{3} +\[0\.\d{3}, 0\.\d{3}\] +four \(4\) +16 +0 +0 +meter", out)
     assert re.search(r"brightness +grey +bright +1\.000", out)  # named scores
-    assert re.search(r"brightness +grey +size +small +0\.\d{3}", out)  # facets
-    assert "folder: run (scores" in out
-    again = t2i(*EVAL, "--out", "run")
+    facet = r"brightness +grey +size +small +0\.\d{3}"
+    assert not re.search(facet, out)
+    assert re.search(r"not shown: \d+ scores by facet", out)
+    *_, verdict, folder = out.splitlines()
+    assert re.fullmatch(r"grey scores 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] on brightness", verdict)
+    assert folder.startswith("folder: run (scores")
+    again = t2i(*EVAL, "--out", "run", "--facets")
+    assert re.search(facet, again.stdout)
+    assert "not shown" not in again.stdout
     assert "images: 0 to make, 16 kept already" in again.stdout
 
 

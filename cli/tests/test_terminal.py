@@ -77,8 +77,8 @@ def test_results_show_names_to_the_letter(named: Named) -> None:
     )
     print_results(Console(file=file, width=2000), [named(NASTY)], [comparison])
     # as model, prompts and judge; three times as model and once as name and level of scores and facets; in the
-    # comparison; as interval and note
-    assert file.getvalue().count(SHOWN) == 3 + 3 + 2 + 2 + 2
+    # comparison; as interval and note; in the verdict
+    assert file.getvalue().count(SHOWN) == 3 + 3 + 2 + 2 + 2 + 1
     assert not set(file.getvalue()) & set("\x1b\x07\x9b\r\u202e\u2066\ud83d\0")
 
 

@@ -30,6 +30,7 @@ answers = st.builds(
     time=st.none() | st.floats(0, 2e9),
     seconds=st.none() | st.floats(0, 1e4),
     probability=st.none() | st.floats(0.001, 1),
+    choices=st.lists(texts.filter(lambda text: "|" not in text), max_size=3).map(tuple),
 )
 
 
@@ -41,6 +42,10 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 
 
 OLD = {
+    "skills": (
+        "model,prompt,seed,annotator,answer\nm,p,0,Ann,yes\nm,p,0,Bob,0\n",
+        [("Ann", "shown", "yes", "p"), ("Bob", "shown", "no", "p")],
+    ),
     "battles": (
         "prompt,left,right,verdict,judge,human\np1,a,b,left,Ann,yes\np1,a,b,tie,clip,no\np2,b,a,refused,Ann,yes\n",
         [("Ann", PREFERENCE, "left", "p1")],
@@ -70,7 +75,7 @@ def test_tables_of_earlier_versions_are_read(tmp_path: Path, table: str) -> None
         "rater,question,answer\n",
         "rater,question,prompt,left\nAnn,human,p,m\n",
         "rater,question,answer,prompt\nAnn,human,yes,p\n",
-        "rater,answer,prompt,left\nAnn,yes,p,m\n",
+        "rater,answer,prompt,left\nAnn,dog,p,m\n",
         "rater,answer,prompt,left,right\nAnn,perhaps,p,a,b\n",
         "rater,answer,prompt,left,right\nAnn,left,p,a,a\n",
         "rater,question,answer,prompt,left,seed\nAnn,human,yes,p,m,-1\n",

@@ -64,11 +64,11 @@ from t2i_core.api.progress import Silent
 from t2i_core.engine.dry_run import forecast_plan
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.manifest import make_manifest
-from t2i_core.engine.measurement_table import TableBuilder
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import limit_prompts
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.run import run_plan
+from t2i_core.results.measurement_table import TableBuilder
 from t2i_core.results.result import UpperBound
 from t2i_core.results.run import list_runs, load_run
 from t2i_core.storage.store import Store

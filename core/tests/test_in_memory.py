@@ -30,7 +30,7 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadModel, BadOption, BadPrompts, UnknownName
 from t2i_core.engine.request import Request
-from t2i_core.io.prompt_file import make_id
+from t2i_core.io.prompt_record import make_id
 from t2i_core.testing import TEST_PROMPTS, StaticResolver
 
 pytestmark = pytest.mark.usefixtures("own_cache")

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
-from t2i_core.io.prompt_file import is_prompt_file, make_id, merge_duplicates, read_prompts
+from t2i_core.io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
+from t2i_core.io.prompt_record import make_id
 
 CAR = Scene((SceneObject(ObjectClass("car", "car.n.01"), "red"),))
 

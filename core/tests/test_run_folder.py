@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -153,14 +154,14 @@ def test_an_image_of_the_folder_that_was_damaged_is_made_again(damage: str, fold
 def test_an_image_that_cannot_be_linked_is_copied_wholly_or_not_at_all(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_link(target: Path, source: Path) -> None:
+    def no_link(source: Path, target: Path) -> None:
         raise OSError(errno.EXDEV, "another file system")
 
     def no_room(source: Path, target: Path) -> None:
         Path(target).write_bytes(Path(source).read_bytes()[:50])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "hardlink_to", no_link)
+    monkeypatch.setattr(os, "link", no_link)
     with monkeypatch.context() as full:
         full.setattr(shutil, "copyfile", no_room)
         with pytest.raises(BadFolder, match="No space left on device"):

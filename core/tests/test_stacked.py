@@ -26,7 +26,7 @@ from t2i_core.api import (
     TableMetric,
 )
 from t2i_core.api.errors import BadFolder, BrokenPlugin
-from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.results.measurement_table import TableBuilder
 from t2i_core.results.score_difference import select_shared
 from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver

@@ -91,8 +91,8 @@ class JudgeSearch:
                 self._reject(f"no installed plugin offers {name!r} ({reason}){way_out}")
                 continue
             judge = self.registry.component("judge", name, self.options)
-            if judge.info.reads_truth:
-                self._reject(_explain_truth(name))
+            if unasked := _explain_unasked(judge.info, name):
+                self._reject(unasked)
             elif choice := self._try_judge(judge, reason):
                 return choice
         return None
@@ -117,8 +117,8 @@ class JudgeSearch:
         try:
             info = self.registry.describe(entry).info
             assert isinstance(info, JudgeInfo)
-            if info.reads_truth:
-                self._reject(_explain_truth(spec))
+            if unasked := _explain_unasked(info, spec):
+                self._reject(unasked)
                 return None
             if info.domain.name != self.domain.name:
                 self._reject(f"{spec!r} ({entry.dist}) judges {info.domain.name}")
@@ -153,7 +153,7 @@ class JudgeSearch:
     def _explain(self, judge: Component[JudgeInfo], chain: tuple[Adapter, ...], reason: str) -> str:
         """Return why the judge was chosen, as text for users."""
         parts = [reason]
-        if judge.info.domain.name != self.domain.name:
+        if judge.info.domain.name != self.domain.name and not judge.info.by_people:
             parts.append(f"made for {judge.info.domain.name}, not for {self.domain.name}")
         if chain:
             through = " from ".join([*(adapter.wanted for adapter in chain), chain[-1].offered])
@@ -179,5 +179,10 @@ def _split_name(spec: str) -> tuple[str, str | None]:
     return name, dist if slash else None
 
 
-def _explain_truth(name: str) -> str:
-    return f"{name!r} reads the ground truth and is used only on request (--judge {name})"
+def _explain_unasked(info: JudgeInfo, name: str) -> str | None:
+    """Return why t2i does not choose a judge by itself; None if it may."""
+    if info.reads_truth:
+        return f"{name!r} reads the ground truth and is used only on request (--judge {name})"
+    if info.by_people:
+        return f"{name!r} gives people's answers and is used only on request (--judge {name}:FILE)"
+    return None

@@ -29,6 +29,23 @@ class Word(str):
     __slots__ = ()
 
 
+class RepeatedWord(Word):
+    """The last of several values of one option on a command line; a list takes all of them.
+
+    Attributes:
+        every: All values in their order.
+    """
+
+    __slots__ = ("every",)
+    every: tuple[str, ...]
+
+    def __new__(cls, *values: str) -> RepeatedWord:
+        """Return the last value, with all of them."""
+        word = super().__new__(cls, values[-1])
+        word.every = values
+        return word
+
+
 @dataclass(frozen=True)
 class Address:
     """The component that a key of the option table means: `[kind:][dist/]name`."""
@@ -72,6 +89,7 @@ class OptionHelp:
         constraint: Bounds and patterns as text.
         description: Description of the field.
         table: Name of the optional table that the option belongs to; unset if none of its keys is given.
+        other_names: Names by which users know it from elsewhere, dotted as its own.
     """
 
     name: str
@@ -80,6 +98,7 @@ class OptionHelp:
     constraint: str
     description: str
     table: str | None = None
+    other_names: tuple[str, ...] = ()
 
 
 def find_kind(word: str) -> Kind | None:
@@ -127,6 +146,16 @@ def merge_options(*tables: Mapping[str, Any]) -> dict[str, Any]:
             else:
                 result[first] = value
     return result
+
+
+def repeat_word(table: Mapping[str, Any], path: Path, value: Word) -> Word:
+    """Return the value of an option that a command line may have given before, at the same path of a table."""
+    before: Any = table
+    for key in path:
+        before = before.get(key) if isinstance(before, Mapping) else None
+    if not isinstance(before, Word):
+        return value
+    return RepeatedWord(*(before.every if isinstance(before, RepeatedWord) else (before,)), value)
 
 
 def select_options(table: OptionTable, kind: Kind, name: str, dist: str) -> dict[str, Any]:
@@ -185,9 +214,18 @@ def describe_options(model: type[BaseModel], prefix: str = "", table: str | None
                 constraint=", ".join(_describe_constraints(field)),
                 description=" ".join((field.description or "").split()),
                 table=table,
+                other_names=tuple(f"{prefix}{other}" for other in _list_other_names(field)),
             )
         if below is not None:
             yield from describe_options(below, f"{prefix}{name}.", prefix + name if optional else table)
+
+
+def _list_other_names(field: FieldInfo) -> Iterator[str]:
+    from t2i_core.api.options import OtherNames
+
+    for item in field.metadata:
+        if isinstance(item, OtherNames):
+            yield from item.names
 
 
 def _find_nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
@@ -218,6 +256,8 @@ def _find_type(model: type[BaseModel], name: str) -> Any:
 
 def _read_words(annotation: Any, value: Any) -> Any:
     """Return a value with the command line's texts parsed wherever an option accepts any value."""
+    if isinstance(value, RepeatedWord) and get_origin(annotation) in (tuple, list):
+        return list(value.every)
     if annotation is Any and isinstance(value, Word):
         return _read_plain_data(value)
     if not isinstance(value, Mapping):
@@ -268,14 +308,25 @@ def _leads_to(path: Path, place: Path) -> bool:
     return all(part in steps for part in path)
 
 
+def _find_near_options(model: type[BaseModel], name: str) -> str:
+    """Return a hint at the options that a name may mean: by their other names, or else by spelling."""
+    listed = list(describe_options(model))
+    meant = [option.name for option in listed if name in option.other_names]
+    # one below an optional table is suggested only for a name that is below one too
+    known = [option.name for option in listed if option.table is None or "." in name]
+    return f": did you mean {' or '.join(map(repr, meant))}?" if meant else did_you_mean(name, known)
+
+
 def _describe_problems(model: type[BaseModel], problems: Iterable[Any], whose: str) -> Iterator[str]:
-    known = [option.name for option in describe_options(model)]
-    for problem in problems:
-        name = ".".join(str(part) for part in problem["loc"])
+    problems = list(problems)
+    names = [".".join(str(part) for part in problem["loc"]) for problem in problems]
+    first = list(model.model_fields)
+    for name, problem in zip(names, problems, strict=True):
         if problem["type"] == "extra_forbidden":
-            hint = did_you_mean(name, known) or (
-                f"; choose {', '.join(known)}" if known else "; it has no options"
-            )
+            hint = _find_near_options(model, name)
+            if not hint:  # once, if several names are like no option
+                hint = f"; choose {', '.join(first)}" if first else "; it has no options"
+                first = first and ["one of these"]
             yield f"unknown option {name!r} of {whose}{hint}"
         elif problem["type"] == "missing":
             yield f"option {name!r} of {whose} is required"

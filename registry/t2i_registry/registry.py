@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .component_lookup import ComponentLookup
 from .descriptor import load_target
-from .options import merge_options, split_assignment
+from .options import merge_options, repeat_word, split_assignment
 
 if TYPE_CHECKING:
     from t2i_core.api.extension import Extension
@@ -77,5 +77,6 @@ class Registry(ComponentLookup):
         table: dict[str, dict[str, Any]] = {}
         for text in assignments:
             key, path, value = split_assignment(text, names)
+            value = repeat_word(table.get(key, {}), path, value)
             table[key] = merge_options(table.get(key, {}), {".".join(path): value})
         return table

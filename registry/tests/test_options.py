@@ -6,9 +6,16 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, field_validator
 from t2i_core.api.errors import AmbiguousName, BadOption, UnknownName
-from t2i_core.api.options import Options
+from t2i_core.api.options import Options, OtherNames
 from t2i_registry import Registry
-from t2i_registry.options import check_options, describe_options, merge_options, split_assignment
+from t2i_registry.options import (
+    Word,
+    check_options,
+    describe_options,
+    merge_options,
+    repeat_word,
+    split_assignment,
+)
 
 
 class Fault(Options):
@@ -281,3 +288,48 @@ def test_options_of_nobody_are_refused(install):
     for key in ("x-onyl", "generator:x-onyl"):
         with pytest.raises(UnknownName, match="did you mean 'x-only'"):
             registry.check_names({key: {}})
+
+
+class Stage(Options):
+    guidance: Annotated[float | None, OtherNames("guidance_scale", "cfg")] = None
+
+
+class Drawing(Options):
+    steps: Annotated[int, OtherNames("num_inference_steps")] = 50
+    height: Annotated[int, OtherNames("size")] = 64
+    width: Annotated[int, OtherNames("size")] = 64
+    upscaler: Stage | None = None
+
+
+@pytest.mark.parametrize(
+    ("given", "hints"),
+    [
+        ({"num_inference_steps": 3}, ["'steps'"]),
+        ({"size": 3}, ["'height' or 'width'"]),
+        ({"upscaler": {"cfg": 3}}, ["'upscaler.guidance'"]),
+        ({"guidance": 3}, ["choose steps, height, width, upscaler"]),  # not those of every stage
+        ({"zzz": 3, "qqq": 4}, ["choose steps, height, width, upscaler", "choose one of these"]),
+    ],
+)
+def test_a_name_from_elsewhere_suggests_the_option(given, hints):
+    with pytest.raises(BadOption) as caught:
+        check_options(Drawing, given, "generator 'd'")
+    assert all(hint in str(caught.value) for hint in hints)
+    assert str(caught.value).count("height, width") <= 1
+
+
+def test_a_list_takes_all_values_of_a_repeated_option():
+    table: dict[str, Any] = {}
+    for path, value in [
+        (("sizes",), "1"),
+        (("name",), "a"),
+        (("sizes",), "2"),
+        (("name",), "b"),
+        (("sizes",), "3"),
+    ]:
+        table = merge_options(table, {".".join(path): repeat_word(table, path, Word(value))})
+    found = check_options(Everything, table, "metric 'm'")
+    assert (found.sizes, found.name) == ([1, 2, 3], "b")
+    nested = merge_options({"fault": {"of": Word("cat")}}, {})
+    nested = merge_options(nested, {"fault.of": repeat_word(nested, ("fault", "of"), Word("dog"))})
+    assert check_options(Everything, nested, "metric 'm'").fault == Fault(of=("cat", "dog"))

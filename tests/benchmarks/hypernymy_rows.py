@@ -25,8 +25,8 @@ from t2i_core import ModelRequest
 from t2i_core.api import ClassScores, GeneratorInfo, JudgeInfo, ObjectClass, Query
 from t2i_core.api.observation_codec import encode
 from t2i_core.api.progress import Silent
+from t2i_core.engine.generation import GeneratedImages
 from t2i_core.engine.job import Job, observation_key, observation_key_head
-from t2i_core.engine.ledger import Ledger
 from t2i_core.engine.lifecycle import Execution
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.observation import observe
@@ -85,9 +85,9 @@ def fill(store: Store, job: Job, seed: int = 0) -> None:
 
 def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[pd.DataFrame]:
     """Measure both metrics from what is kept, as a run does."""
-    ledger = Ledger()
-    observe(jobs, store, ledger, Execution(), Silent())
-    measured = measure(jobs, store, ledger, Silent())
+    images = GeneratedImages()
+    observations = observe(jobs, images, store, Execution(), Silent())
+    measured = measure(jobs, images, observations, store, Silent())
     return [measured.tables[job.key] for job in jobs]
 
 

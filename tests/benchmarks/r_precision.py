@@ -26,8 +26,8 @@ from t2i_core import ModelRequest
 from t2i_core.api import Embedding, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Query
 from t2i_core.api.observation_codec import encode
 from t2i_core.api.progress import Silent
+from t2i_core.engine.generation import GeneratedImages
 from t2i_core.engine.job import Job, observation_key, observation_key_head
-from t2i_core.engine.ledger import Ledger
 from t2i_core.engine.lifecycle import Execution
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.observation import observe
@@ -78,9 +78,9 @@ def fill(store: Store, job: Job) -> None:
 
 def score(store: Store, job: Job) -> pd.DataFrame:
     """Measure from what is kept, as a run does."""
-    ledger = Ledger()
-    observe([job], store, ledger, Execution(), Silent())
-    return measure([job], store, ledger, Silent()).tables[job.key]
+    images = GeneratedImages()
+    observations = observe([job], images, store, Execution(), Silent())
+    return measure([job], images, observations, store, Silent()).tables[job.key]
 
 
 def timed(function: Callable[..., Any], *arguments: object) -> tuple[Any, float]:

@@ -315,14 +315,14 @@ def _limit(command: Command) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (command.max_file_bytes, command.max_file_bytes))
         sys.dont_write_bytecode = True  # half a module would be left for all processes
     if command.without_links:
-        Path.hardlink_to = _refuse_link
+        os.link = _refuse_link
     if command.unprivileged and os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
 
 
-def _refuse_link(target: Path, source: Path) -> None:
+def _refuse_link(source: Path, target: Path) -> None:
     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
 

@@ -107,8 +107,8 @@ MUTATIONS = (
         "files are written in place",
         "files/atomic_write.py",
         (
-            ('path.with_name(f".{path.name}.{os.getpid()}.part")', "path"),
-            ("            part.unlink(missing_ok=True)\n", "            pass\n"),
+            ('os.path.join(folder, f".{name}.{os.getpid()}.part")', "str(path)"),
+            ("            os.unlink(part)  # noqa: PTH108\n", "            pass\n"),
         ),
         "test_regressions.py::test_files_get_their_final_names_when_they_are_complete",
     ),

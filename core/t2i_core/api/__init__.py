@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .observation import StackableObservation as StackableObservation
     from .options import ExecutionOption as ExecutionOption
     from .options import Options as Options
+    from .options import OtherNames as OtherNames
     from .plugin_info import PHOTOGRAPHS as PHOTOGRAPHS
     from .plugin_info import About as About
     from .plugin_info import Defaults as Defaults
@@ -98,6 +99,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "options": (
         "Options",
         "ExecutionOption",
+        "OtherNames",
     ),
     "plugin_info": (
         "About",

@@ -13,7 +13,8 @@ class Failure:
 
     Attributes:
         reason: One line: line breaks become blanks, and more than 500 characters are cut.
-        missing: True if there was nothing to use (a folder without this image), False if work failed.
+        missing: True if there was nothing to use (a folder without this image, an image that no person was asked
+            about), False if work failed.
         final: True if the same request will always fail (a safety filter, a prompt that cannot be drawn). It is
             stored like a result, while the next run tries other failures again.
 

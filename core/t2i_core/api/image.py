@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,20 @@ from .mask import PackedMask
 from .prompt import ObjectClass, Scene
 
 
+class ImagePlace(NamedTuple):
+    """Where an image belongs in a run, by which people's answers name images whose digest they do not know.
+
+    Attributes:
+        model: The model's label.
+        prompt: The prompt's id.
+        seed: The seed.
+    """
+
+    model: str
+    prompt: str
+    seed: int
+
+
 @dataclass(frozen=True)
 class Image:
     """A stored image: the SHA-256 of its file, its path, and its pixels on request.
@@ -31,6 +45,7 @@ class Image:
         digest: SHA-256 (hex) of the file's bytes.
         path: Path of the file.
         truth: The objects that are really drawn; only judges that declare `reads_truth` get it.
+        place: Where the image belongs in the run; only judges that declare `by_people` get it.
         header: The header of a file that existed already. It passed the rules of whoever allowed the file, so the
             pixels are decoded under the same rules.
         within: The folder that the file must lie in after links are followed; None if it may lie anywhere.
@@ -40,15 +55,17 @@ class Image:
     digest: str
     path: Path
     truth: Truth | None = field(default=None, compare=False)
+    place: ImagePlace | None = field(default=None, compare=False)
     header: ImageHeader | None = field(default=None, compare=False)
     within: Path | None = field(default=None, compare=False)
     refused: str | None = field(default=None, compare=False)
 
     @property
     def identity(self) -> str:
-        """Key of the image's observations: its digest, and any change of how t2i decodes it."""
+        """Key of the image's observations: its digest, any change of how t2i decodes it, and its place."""
         changed = self.header.identity if self.header else ""
-        return f"{self.digest}:{changed}" if changed else self.digest
+        placed = json.dumps(self.place) if self.place else ""
+        return ":".join(part for part in (self.digest, changed, placed) if part)
 
     @cached_property
     def pixels(self) -> NDArray[np.uint8]:

@@ -15,6 +15,11 @@ Capability = str
 """The name of a capability (`detect`): `t2i_core.api.observation.list_capabilities` has them all."""
 
 
+FOR_PEOPLE = "people"
+"""The param of a query that only judges of people's answers (`JudgeInfo.by_people`) get. No other judge's answer
+depends on it, so it is no part of other answers' keys."""
+
+
 @dataclass(frozen=True)
 class Query:
     """The subject of one observation. The capability's class says how many images and texts it holds.

@@ -45,6 +45,16 @@ class ExecutionOption:
     """
 
 
+class OtherNames:
+    """Lists other names of an option, by which users know it from elsewhere; an error suggests the option.
+
+    steps: Annotated[int, OtherNames("num_inference_steps")] = 50
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
 def select_result_options(options: Options) -> dict[str, Any]:
     """Return the options that results depend on, as plain JSON data."""
     silent = {

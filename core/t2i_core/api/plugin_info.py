@@ -228,6 +228,9 @@ class JudgeInfo(_Info):
         floor: Confidence below which it keeps no detection or segment: a number, or the name of the option that
             has it, so that error messages can name the option.
         reads_truth: True if it reads what is really drawn; t2i never chooses such a judge by itself.
+        by_people: True if it gives people's answers: it gets the place of each image in the run (`Image.place`),
+            judges images of any domain, and can be asked only what people can be asked. t2i never chooses such a
+            judge by itself.
     """
 
     capabilities: Mapping[Capability, frozenset[str]]
@@ -236,6 +239,7 @@ class JudgeInfo(_Info):
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
     floor: float | str = 0.0
     reads_truth: bool = False
+    by_people: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,10 +267,13 @@ class PromptSourceInfo(_Info):
     Attributes:
         prompts: Yields them; ids must be unique.
         reads_labels: True if the list depends on the classes that the judge knows (`Setup.labels`).
+        labels: Returns the classes that its prompts may name, for `--scenes NAME`. A class with a synset may have
+            several names, of which the first is used.
     """
 
     prompts: Callable[[Setup[Any]], Iterable[Prompt]]
     reads_labels: bool = False
+    labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,11 +27,10 @@ from ..storage.store import Store
 from .component import Component
 from .generation import find_missing, group_by_model
 from .job import Job, SampleSet, Served
-from .ledger import Item, Ledger
-from .observation import NOT_KEPT, QueryGroup, gather, group_queries, list_keys
 from .plan import Plan, make_plan
 from .preflight import check_references
 from .prompt_selection import find_missing_images
+from .query_index import NOT_KEPT, Failures, Item, QueryGroup, gather, group_queries, index_queries
 from .request import Request
 from .sample import Model, SampleGrid, iterate_blocks
 
@@ -131,9 +130,8 @@ def forecast_plan(plan: Plan, read_only: bool = False) -> dict[str, Any]:
         [f"{pictures} images that prompts bring are not there yet: the run makes them first"] if pictures else []
     )
     with Store(fresh=plan.request.fresh, read_only=read_only) as store:
-        ledger = Ledger()
-        images, lacking = _forecast_images(plan, store, ledger)
-        observations = {"observations": asdict(_forecast_observations(plan, store, ledger))} if plan.jobs else {}
+        images, lacking, failures = _forecast_images(plan, store)
+        observations = {"observations": asdict(_forecast_observations(plan, store, failures))} if plan.jobs else {}
     return {
         "folder": str(plan.folder) if is_named else None,
         "jobs": [
@@ -174,46 +172,47 @@ def _describe_metric(job: Job) -> Mapping[str, Any]:
     }
 
 
-def _forecast_images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
-    """Count images, each once even if several metrics and prompts share it, and note which models lack some.
+def _forecast_images(plan: Plan, store: Store) -> tuple[_Images, list[str], Failures]:
+    """Count images, each once even if several metrics and prompts share it.
 
-    Missing images go into `ledger`, so that nothing is asked about them.
+    Returns:
+        The counts, notes on models that lack some, and why samples will have no image.
     """
     work, notes = _Images(), []
+    failures: dict[str, Failure] = {}
     for model, grids in group_by_model(plan.image_sets):
         if isinstance(model.component.info, ExistingImagesInfo):
-            wanted, lacking = _look_up(model.component.info, model, grids, ledger)
-            work.kept += wanted - lacking
-            work.missing += lacking
+            wanted, lacking = _look_up(model.component.info, model, grids)
+            failures |= lacking
+            work.kept += wanted - len(lacking)
+            work.missing += len(lacking)
             if lacking:
-                notes.append(f"{model.label}: {lacking} of {wanted} images are missing")
+                notes.append(f"{model.label}: {len(lacking)} of {wanted} images are missing")
             continue
-        missing = find_missing(grids, store, ledger)
+        missing = find_missing(grids, store, failures)
+        failures |= missing.failures
         if model.component.absent:
             work.unknown += len(missing)
             continue
         work.add(len(missing), store.rate(model.fingerprint))
         work.kept += missing.kept
-    return work, notes
+    return work, notes, failures
 
 
-def _look_up(
-    info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid], ledger: Ledger
-) -> tuple[int, int]:
-    """Return the number of existing images, and how many of them are missing, as far as the model tells."""
+def _look_up(info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid]) -> tuple[int, Failures]:
+    """Return the number of existing images, and which of them are missing, as far as the model tells."""
     wanted: set[str] = set()
-    lacking = 0
+    lacking: dict[str, Failure] = {}
     with guard_plugin(model.component, "to say which images it holds"):
         holds = info.holds(model.component.setup()) if info.holds else None
         for sample in chain.from_iterable(grids):
             if holds is not None and sample.key not in wanted and not holds(sample.prompt, sample.seed):
-                ledger.images[sample.key] = Failure("it is not there", missing=True)
-                lacking += 1
+                lacking[sample.key] = Failure("it is not there", missing=True)
             wanted.add(sample.key)
     return len(wanted), lacking
 
 
-def _forecast_observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
+def _forecast_observations(plan: Plan, store: Store, failures: Failures) -> Work:
     """Count queries, each once even if several needs and samples share it.
 
     Images that do not exist yet are all taken to be different.
@@ -221,8 +220,8 @@ def _forecast_observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
     work = Work()
     for group in group_queries(plan.jobs):
         known, unknown = (
-            set(list_keys(replace(group, asking=tuple(asking)), store, ledger, _gather_planned))
-            for asking in _split_by_absence(group)
+            set(chain.from_iterable(index_queries(part, store, failures, _gather_planned).values()))
+            for part in _split_by_absence(group)
         )
         work.unknown += len(unknown - known)
         keys = list(known)
@@ -232,34 +231,34 @@ def _forecast_observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
     return work
 
 
-def _split_by_absence(group: QueryGroup) -> tuple[list[tuple[Job, Served]], list[tuple[Job, Served]]]:
-    """Return who asks queries whose keys are known, and whose keys depend on weights that are not here."""
+def _split_by_absence(group: QueryGroup) -> tuple[QueryGroup, QueryGroup]:
+    """Return the queries whose keys are known, and those whose keys depend on weights that are not here."""
     known: list[tuple[Job, Served]] = []
     unknown: list[tuple[Job, Served]] = []
     for job, served in group.asking:
         drawn = served.need.images == "generated" and any(model.component.absent for model in job.models)
         (unknown if group.component.absent or drawn else known).append((job, served))
-    return known, unknown
+    return replace(group, asking=tuple(known)), replace(group, asking=tuple(unknown))
 
 
 def _gather_planned(
-    items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
+    items: Sequence[Item], need: Need | None, store: Store, failures: Failures
 ) -> list[tuple[Sample, ...] | Failure]:
     """Return the samples of each item; an image that does not exist yet has its key as digest, and no pixels."""
-    each = zip(items, gather(items, need, store, ledger), strict=True)
-    return [_assume_made(item, found, store, ledger) for item, found in each]
+    each = zip(items, gather(items, need, store, failures), strict=True)
+    return [_assume_made(item, found, store, failures) for item, found in each]
 
 
 def _assume_made(
-    item: Item, found: tuple[Sample, ...] | Failure, store: Store, ledger: Ledger
+    item: Item, found: tuple[Sample, ...] | Failure, store: Store, failures: Failures
 ) -> tuple[Sample, ...] | Failure:
     if isinstance(found, tuple):
         return tuple(_Planned(s.model, s.prompt, s.seed, s.image) for s in found)
     if found is not NOT_KEPT:
         return found
     for planned in item:
-        if planned.key in ledger.images:
-            return ledger.images[planned.key]
+        if planned.key in failures:
+            return failures[planned.key]
     return tuple(
         _Planned(p.model.label, p.prompt, p.seed, store.image(p.key) or Image(p.key, Path(p.key))) for p in item
     )

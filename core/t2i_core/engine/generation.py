@@ -16,7 +16,7 @@ from PIL.Image import Image as PILImage
 from ..api.errors import T2IError
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
-from ..api.image import Truth
+from ..api.image import Image, Truth
 from ..api.plugin_guard import describe_component
 from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
@@ -27,9 +27,22 @@ from ..results.run import Made
 from ..storage.store import Store
 from .answer_stream import stream_answers
 from .job import SampleSet
-from .ledger import Ledger
 from .lifecycle import Execution, keep_settings, open_component
+from .query_index import Failures
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
+
+
+@dataclass(frozen=True)
+class GeneratedImages:
+    """What the first pass gives. The images themselves are in the cache.
+
+    Attributes:
+        made: The number of images that were made, and the time that it took.
+        failures: Why samples have no image, by their keys.
+    """
+
+    made: Made = field(default_factory=Made)
+    failures: Failures = field(default_factory=dict)
 
 
 @dataclass
@@ -39,10 +52,12 @@ class Missing:
     Attributes:
         parts: The places in each grid.
         kept: Number of images in the cache, each counted once.
+        failures: Why samples can never have an image, by their keys.
     """
 
     parts: list[tuple[SampleGrid, array[int]]] = field(default_factory=list)
     kept: int = 0
+    failures: dict[str, Failure] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return sum(len(places) for _, places in self.parts)
@@ -53,12 +68,26 @@ class Missing:
 
 
 def generate(
-    image_sets: Iterable[SampleSet], store: Store, ledger: Ledger, how: Execution, progress: Progress
-) -> Made:
-    """Generate the images that the cache lacks, model by model, and store the settings that each model reports."""
-    all_made = Made()
+    image_sets: Iterable[SampleSet],
+    store: Store,
+    how: Execution,
+    progress: Progress,
+    before: GeneratedImages = GeneratedImages(),
+) -> GeneratedImages:
+    """Generate the images that the cache lacks, model by model, and store the settings that each model reports.
+
+    Args:
+        image_sets: The samples.
+        store: The cache.
+        how: How components run.
+        progress: Shows the progress to the user.
+        before: What the pass gave before damaged images were dropped. Samples that failed then are not tried
+            again.
+    """
+    all_made, failures = before.made, dict(before.failures)
     for model, grids in group_by_model(image_sets):
-        missing = find_missing(grids, store, ledger)
+        missing = find_missing(grids, store, failures)
+        failures |= missing.failures
         if not len(missing):
             if store.settings(model.fingerprint) is None:  # killed before they were stored, or damaged since
                 with open_component(model.component, how) as generator:
@@ -76,7 +105,7 @@ def generate(
             ):
                 key = keys.pop(id(request))
                 if (failure := _keep(store, key, answer)) is not None:
-                    ledger.images[key] = failure
+                    failures[key] = failure
                     failed += 1
                 done += 1
                 task.advance()
@@ -85,7 +114,7 @@ def generate(
             if done:
                 store.put_rate(model.fingerprint, seconds / done)
             all_made += Made(done - failed, seconds)
-    return all_made
+    return GeneratedImages(all_made, failures)
 
 
 def _make_title(model: Model) -> str:
@@ -102,8 +131,8 @@ def group_by_model(image_sets: Iterable[SampleSet]) -> Iterator[tuple[Model, lis
         yield model, [grid for grid in grids if grid.model.fingerprint == fingerprint]
 
 
-def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> Missing:
-    """Return a model's samples that need an image: not in the cache, and not known to fail.
+def find_missing(grids: Iterable[SampleGrid], store: Store, failures: Failures) -> Missing:
+    """Return a model's samples that need an image: not in the cache, and not known to fail (`failures`).
 
     Images that exist already are looked up every time, because their files may have changed. If several samples
     share an image (a prompt given twice), the first one requests it.
@@ -115,10 +144,10 @@ def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> M
         for block in iterate_blocks(grid):
             keys = [sample.key for sample in block]
             for sample, kept, never in zip(block, store.has_images(keys), store.failures(keys), strict=True):
-                if sample.key in seen or sample.key in ledger.images:
+                if sample.key in seen or sample.key in failures:
                     continue
                 if never is not None:
-                    ledger.images[sample.key] = Failure(never, final=True)
+                    found.failures[sample.key] = Failure(never, final=True)
                     continue
                 seen.add(sample.key)
                 found.kept += kept
@@ -182,29 +211,29 @@ def find_image_fault(pixels: Any, truth: Truth | None) -> str | None:
     return f"the generator gave an image of {width} x {height} pixels with the truth of one of another size"
 
 
-def drop_damaged(image_sets: Sequence[SampleSet], store: Store, ledger: Ledger, progress: Progress) -> None:
-    """Drop kept images whose files were altered, so that they are made again, each once.
+def drop_damaged(image_sets: Sequence[SampleSet], store: Store, progress: Progress) -> int:
+    """Drop kept images whose files were altered, so that they are made again; return their number.
 
     A judge notices damage when it opens an image; nobody opens images that only go into a data set. An image whose
     truth is damaged is not found in the store, and so is made again anyway.
     """
     total = sum(len(grid) for each in image_sets for grid in each.grids)
     if total == 0:
-        return
+        return 0
+    damaged = set[str]()
     with progress.task("checking images", total, "images") as task:
-        images = chain.from_iterable(
-            store.images([sample.key for sample in block])
-            for each in image_sets
-            for block in iterate_blocks(each.samples())
-        )
-        for image in images:
-            task.advance()
-            if image is None or not store.holds(image) or image.digest in ledger.healed:
-                continue
-            try:
-                whole = digest_file(image.path) == image.digest
-            except OSError:
-                whole = False
-            if not whole:
-                store.forget_image(image.digest)
-                ledger.healed.add(image.digest)
+        for block in chain.from_iterable(iterate_blocks(each.samples()) for each in image_sets):
+            for image in store.images([sample.key for sample in block]):
+                if image is not None and store.holds(image) and not _is_whole(image):
+                    damaged.add(image.digest)
+            task.advance(len(block))
+    for digest in damaged:
+        store.forget_image(digest)
+    return len(damaged)
+
+
+def _is_whole(image: Image) -> bool:
+    try:
+        return digest_file(image.path) == image.digest
+    except OSError:
+        return False

@@ -9,7 +9,8 @@ from typing import Any
 from ..api.errors import BadPrompts, UnknownName, did_you_mean
 from ..api.plugin_info import PromptSourceInfo
 from ..api.prompt import Prompt
-from ..io.prompt_file import is_prompt_file, make_id
+from ..io.prompt_file import is_prompt_file
+from ..io.prompt_record import make_id
 
 IN_MEMORY = "in-memory"
 """The name of such prompts in results."""

@@ -11,7 +11,8 @@ from typing import Any
 from ..api.adapter import Adapter, expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.errors import NotHere
-from ..api.judge import Capability, Query
+from ..api.image import ImagePlace
+from ..api.judge import FOR_PEOPLE, Capability, Query
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
 from ..api.metric_input import Need, Sample, ask_about_image
 from ..api.metric_output import SettledMeasure
@@ -76,19 +77,42 @@ class Served:
     def asks_image_alone(self) -> bool:
         """True if the judge gets one query about each generated image, and no other queries."""
         alone = self.need.images == "generated" and self.need.queries is ask_about_image
-        return alone and not self.chain
+        return alone and not self.chain and not self.by_people
+
+    @property
+    def by_people(self) -> bool:
+        """True if the judge gives people's answers, which may name images by their place in the run."""
+        return self.choice is not None and self.choice.judge.info.by_people
 
     def address(self, grids: Sequence[SampleGrid]) -> tuple[int, tuple[str, ...]]:
-        """Return the key of these grids' queries in the ledger."""
+        """Return the key of these grids' queries in the index."""
         return id(self), tuple(grid.model.label for grid in grids)
 
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
         """Return the queries to the judge about one sample or pair, adapters applied."""
-        return [inner for query in self.need.queries(samples) for inner in expand(self.chain, query)]
+        if self.by_people:
+            samples = tuple(map(_add_place, samples))
+        queries = [inner for query in self.need.queries(samples) for inner in expand(self.chain, query)]
+        return queries if self.by_people else list(map(_drop_for_people, queries))
 
     def judge_fingerprint(self, model: Model) -> str:
         """Return the digest of everything but the query that the observations depend on."""
         return self._judge if self.choice else model.component.judge_fingerprint
+
+
+def _drop_for_people(query: Query) -> Query:
+    """Return a query without what only people need."""
+    if FOR_PEOPLE not in query.params:
+        return query
+    return replace(query, params={name: value for name, value in query.params.items() if name != FOR_PEOPLE})
+
+
+def _add_place(sample: Sample) -> Sample:
+    """Return a sample whose image knows where it belongs."""
+    if sample.image is None:
+        return sample
+    place = ImagePlace(sample.model, sample.prompt.id, sample.seed)
+    return replace(sample, image=replace(sample.image, place=place))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,10 +9,10 @@ import pandas as pd
 
 from ..api.metric import SetMetric
 from ..api.metric_output import SettledMeasure
+from ..results.numbers import make_interval, make_number
 from ..results.result import JudgeAgreement
 from ..statistics import Correlation, Estimate, cohen_kappa, spearman
 from .job import Job
-from .numbers import make_interval, make_number
 
 _A, _B = "value by a", "value by b"
 _UNIT = ("model", "model_a", "model_b", "prompt", "seed")

@@ -115,8 +115,9 @@ def _list_named(need: Need, named: Sequence[str], finder: ComponentFinder) -> li
 def _refuse_nameless_classes(need: Need, metric: Component[MetricInfo], choice: Choice) -> None:
     """Refuse a judge that must be told the choices if the metric asks about the image alone."""
     if need.queries is ask_about_image and not expand(choice.chain, Query()):
+        people = "people cannot be asked this: " if choice.judge.info.by_people else ""
         raise NoJudge(
-            f"metric {metric.spec!r} asks for {need.capability} without naming any classes, and judge "
+            f"{people}metric {metric.spec!r} asks for {need.capability} without naming any classes, and judge "
             f"{choice.judge.spec!r} can only choose among named ones; name another --judge"
         )
 

@@ -36,6 +36,8 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
         parts: list[Component[Any]] = [job.metric, *(model.component for model in job.models)]
         parts += [s.choice.judge for s in job.needs if s.choice]
         used |= {part.fingerprint: part for part in parts}
+    if plan.people is not None:
+        used[plan.people.fingerprint] = plan.people
     fields = {
         "plan": plan.digest,
         "status": "running",
@@ -47,9 +49,11 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "prompts": sorted({each.prompts_name for each in plan.sample_sets}),
             "seeds": sorted({seed for each in plan.sample_sets for seed in each.seeds}),
             "judges": list(request.judges),
+            "correct": plan.people and plan.people.spec,
             "sinks": [sink.spec for sink in plan.sinks],
             "limit": request.limit,
             "common_prompts": request.common_prompts,
+            "scenes": request.scenes,
             "interval": request.interval,
             "noise": request.noise,
             "max_failed": request.max_failed,

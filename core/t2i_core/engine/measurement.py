@@ -14,14 +14,16 @@ from ..api.metric_output import Excluded, Note, Rows
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
 from ..results.evidence import EvidenceRow
+from ..results.measurement_table import TableBuilder
+from ..results.metric_rows import rows_of, seeds_of
 from ..storage.store import Store
 from .evidence import EvidenceKeeper
+from .generation import GeneratedImages
 from .job import Job
-from .ledger import Ledger
-from .measurement_table import TableBuilder
+from .observation import Observations
 from .outcomes import Outcomes
-from .rows import columns_of, rows_of, seeds_of
-from .unit_reader import Group, Reader, groups
+from .rows import columns_of
+from .unit_reader import Group, Lost, Reader, read_units
 
 TableKey = tuple[str, str | None]
 """A metric's name and its judges, if the run measures it with several."""
@@ -51,7 +53,9 @@ def _select_rows(tables: Mapping[TableKey, pd.DataFrame], job: Job) -> pd.DataFr
     return table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
 
 
-def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> Measurements:
+def measure(
+    jobs: Sequence[Job], images: GeneratedImages, observations: Observations, store: Store, progress: Progress
+) -> Measurements:
     """Measure all units of all jobs.
 
     Samples without an image, an answer or a value are counted and listed, never scored.
@@ -63,10 +67,12 @@ def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progres
         own = [(jobs[n], outcomes[n], builders[jobs[n].key]) for n in alike]
         first, names = jobs[alike[0]], ", ".join(jobs[n].title for n in alike)
         with progress.task(f"measuring {names}", first.size(), "samples") as task:
-            reader = Reader(first, store, ledger, [of_job for _, of_job, _ in own], task)
-            for group in groups(first, reader):
+            for read in read_units(first, Reader(first, images, observations, store, task)):
                 for job, of_job, rows in own:
-                    _measure_unit(job, group, of_job, rows, evidence)
+                    if isinstance(read, Lost):
+                        of_job.lose([sample.model for sample in read.item], read.item[:1], read.why)
+                    else:
+                        _measure_unit(job, read, of_job, rows, evidence)
     # one builder at a time, so that the rows of a metric are never in memory twice
     tables = {key: builders.pop(key).build() for key in list(builders)}
     for job, of_job in zip(jobs, outcomes, strict=True):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..api.failure import Failure
 from ..api.metric_output import Excluded, Note
-from .ledger import Ledger
+from .query_index import Failures
 from .sample import Model, PlannedSample, SampleGrid
 
 
@@ -20,7 +20,7 @@ class Counts:
     Attributes:
         ok: Samples with a value.
         failed: Samples without a value because something failed.
-        missing: Samples whose images never existed.
+        missing: Samples whose images never existed, or that nobody was asked about.
         excluded: Samples that the metric excludes.
     """
 
@@ -111,18 +111,17 @@ class Outcomes:
         self.lost += [LostSample(labels, sample.prompt.id, sample.seed, why.reason, kind) for sample in samples]
 
 
-def count_images(grids: Iterable[SampleGrid], ledger: Ledger) -> Iterator[Outcomes]:
-    """Yield the outcome of each model's images if nothing is measured.
+def count_images(grid: SampleGrid, without_image: Failures) -> Outcomes:
+    """Return the outcome of a model's images if nothing is measured.
 
     Args:
-        grids: The samples of each model.
-        ledger: Has the failed images.
+        grid: The samples of the model.
+        without_image: Why samples have no image, by their keys.
     """
-    for grid in grids:
-        outcomes = Outcomes.of([grid.model])
-        for sample in grid:
-            if (failure := ledger.images.get(sample.key)) is not None:
-                outcomes.lose([grid.model], [sample], failure)
-            else:
-                outcomes.keep([grid.model], [sample])
-        yield outcomes
+    outcomes = Outcomes.of([grid.model])
+    for sample in grid:
+        if (failure := without_image.get(sample.key)) is not None:
+            outcomes.lose([grid.model], [sample], failure)
+        else:
+            outcomes.keep([grid.model], [sample])
+    return outcomes

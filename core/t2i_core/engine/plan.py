@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ..api.digest import digest_data
-from ..api.errors import BadOption, BrokenPlugin
+from ..api.errors import BadOption, BrokenPlugin, NoJudge
 from ..api.metric import PairMetric, StackedMetric, TableMetric
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import Defaults, ExistingImagesInfo, GeneratorInfo, MetricInfo, SinkInfo
+from ..api.plugin_info import Defaults, ExistingImagesInfo, GeneratorInfo, JudgeInfo, MetricInfo, SinkInfo
 from ..api.prompt import Prompt
 from ..api.resolver import Resolver
+from ..results.asked_people import list_asked_needs
 from .common_prompts import describe_differences
 from .component import Component
 from .component_finder import ComponentFinder
@@ -39,6 +40,8 @@ class Plan:
         jobs: The metrics, each on its samples.
         images: The samples whose images are generated and not measured (`t2i generate`); there are no jobs then.
         sinks: Where the finished run is written to. They are no part of its identity.
+        people: The judge that gives people's labels, by which scores are corrected; None if they are not. It is no
+            part of the run's identity, because it changes no score.
         folder: The run's folder.
         digest: The run's identity.
         installed: Every installed component.
@@ -50,6 +53,7 @@ class Plan:
     jobs: tuple[Job, ...]
     images: tuple[SampleSet, ...]
     sinks: tuple[Component[SinkInfo], ...]
+    people: Component[JudgeInfo] | None
     folder: Path
     digest: str
     installed: tuple[Mapping[str, Any], ...]
@@ -121,6 +125,7 @@ class _Planner:
             lambda name: finder.resolver.component("judge", name, request.options),
         )
         asked = [own for each in settled for own in self.make_panels(each, models)]
+        people = self.find_people([own[0] for own in asked])
         if request.common_prompts and asked:
             asked = self.share_prompts(asked)
         finder.notes += describe_differences([job for own in asked for job in own])
@@ -137,6 +142,7 @@ class _Planner:
             tuple(jobs),
             tuple(images),
             sinks,
+            people,
             folder,
             digest,
             finder.list_installed(),
@@ -173,7 +179,7 @@ class _Planner:
         name, prompts = self.lists.choose(generator, f"metric {metric.spec!r}", defaults, classes)
         seeds = self.choose_seeds(generator, defaults)
         for served in needs:
-            refuse_unknown_classes(served, prompts, metric)
+            refuse_unknown_classes(served, prompts, metric, self.lists.unread)
         with guard_plugin(metric, "to check its prompts"):
             instance.check(prompts)
         with guard_plugin(metric, "to say the bounds of its measures"):
@@ -195,6 +201,30 @@ class _Planner:
                 f"{describe_component(metric)} aggregates {min(strange)!r}, which is not one of its measures"
             )
         return job
+
+    def find_people(self, jobs: Sequence[Job]) -> Component[JudgeInfo] | None:
+        """Return the judge that gives people's labels, and note the metrics that they cannot correct.
+
+        Args:
+            jobs: A job of each metric.
+
+        Raises:
+            NoJudge: If people can be asked about none of the metrics.
+        """
+        if self.request.correct is None:
+            return None
+        people: Component[JudgeInfo] = self.finder.find("judge", self.request.correct)
+        self.finder.check(people)
+        refused = {}
+        for job in jobs:
+            try:
+                list_asked_needs(job.metric.spec, job.instance, people.info.capabilities)
+            except NoJudge as error:
+                refused[job.metric.spec] = error
+        if refused and len(refused) == len({job.metric.spec for job in jobs}):
+            raise next(iter(refused.values()))
+        self.finder.notes += [f"not corrected: {error}" for error in refused.values()]
+        return people
 
     def make_sample_set(self, model: Model) -> SampleSet:
         """Return the samples of a model whose images are generated and not measured."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..api.adapter import find_sources
-from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
+from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge, join_clauses
 from ..api.image import Image
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, TableMetric
 from ..api.metric_input import Need
@@ -22,7 +23,7 @@ from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .component import Component
 from .job import Job, Served
-from .observation import asked_once, group_queries
+from .query_index import group_queries, list_shared_queries
 
 
 def refuse_unneeded_judges(
@@ -52,9 +53,12 @@ def refuse_unneeded_judges(
                 f"--judge {word!r}: {capability!r} is not a capability; choose one of {', '.join(known)}"
             )
         meant = wanted & {capability} or wanted
-        offers = find(name).info.capabilities
+        info = find(name).info
+        offers = info.capabilities
         if not any(source in offers for each in meant for source in find_sources(each)):
             need = "; ".join(f"{metric} needs {_describe_needs(own)}" for metric, own in needs.items())
+            if info.by_people:
+                raise NoJudge(f"--judge {word}: people cannot be asked this: {need}")
             raise NoJudge(
                 f"--judge {word}: the judge you asked for offers {' and '.join(offers) or 'nothing'}; {need}"
             )
@@ -65,8 +69,16 @@ def _describe_needs(needs: Sequence[Need]) -> str:
     return " and ".join(ways) or "no judge"
 
 
-def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
+def refuse_unknown_classes(
+    served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo], unread: Mapping[str, str]
+) -> None:
     """Refuse a judge that does not know a class of the prompts.
+
+    Args:
+        served: A need of the metric, and who serves it.
+        prompts: The prompts.
+        metric: The metric.
+        unread: Why the texts of prompts could not be read as scenes, by the prompts' ids.
 
     Raises:
         BadPrompts: If a prompt has no scene.
@@ -74,10 +86,16 @@ def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Co
     """
     if not served.need.knows:
         return
-    blind = next((p for p in prompts if p.scene is None), None)
-    if blind is not None:
-        raise BadPrompts(f"metric {metric.spec!r} needs prompts with scenes, but {blind.text[:60]!r} has none")
     labels = served.labels
+    if blind := [prompt for prompt in prompts if prompt.scene is None]:
+        for prompt in blind:
+            if prompt.id in unread:
+                _log.warning("no scene: %r: %s", prompt.text, unread[prompt.id])
+        others = f" ({len(blind)} of {len(prompts)} prompts)" if len(prompts) > 1 else ""
+        raise BadPrompts(
+            f"metric {metric.spec!r} needs prompts with scenes, but {blind[0].text[:60]!r} has none{others}; "
+            f"{_explain_scenes(served, blind[0], unread)}"
+        )
     if labels is None:
         return
     wanted = {c for p in prompts if p.scene for c in p.scene.classes}
@@ -88,6 +106,15 @@ def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Co
             f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
             f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
         )
+
+
+def _explain_scenes(served: Served, prompt: Prompt, unread: Mapping[str, str]) -> str:
+    """Return why a prompt has no scene and how to give it one."""
+    in_file = 'list its objects in a JSONL or CSV file ({"prompt": ..., "objects": ["dog", "two red cars"]})'
+    if prompt.id in unread:
+        return join_clauses([unread[prompt.id], f"rewrite the text, leave the prompt out, or {in_file}"])
+    name = served.choice.judge.name if served.choice and served.labels is not None else "coco"
+    return f"have texts read as scenes (--scenes {name}), or {in_file}"
 
 
 def read_floor(judge: Component[JudgeInfo]) -> float:
@@ -127,9 +154,9 @@ def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> N
     to_open: dict[Path, tuple[str, Image]] = {}
     for group in group_queries(jobs):
         for job, served in group.asking:
-            for item in asked_once(job, served) if served.need.per == "run" else ():
-                if not store.has(item.key):
-                    to_open |= {image.path: (job.metric.spec, image) for image in item.query.images}
+            for key, query in list_shared_queries(job, served) if served.need.per == "run" else ():
+                if not store.has(key):
+                    to_open |= {image.path: (job.metric.spec, image) for image in query.images}
     if not to_open:
         return
     with progress.task("checking reference images", len(to_open), "images") as task:
@@ -157,6 +184,8 @@ def refuse_mixed_kinds(component: Component[MetricInfo], metric: Metric) -> None
                 f"{describe_component(component)} has {unread[0]!r}, which only a {kind.__name__} may have"
             )
 
+
+_log = logging.getLogger(__name__)
 
 _OWN_ATTRIBUTES: Mapping[type[Metric], tuple[str, ...]] = {
     TableMetric: ("aggregates", "prepare", "remarks", "ranges", "estimates"),

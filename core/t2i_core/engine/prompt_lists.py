@@ -13,11 +13,13 @@ from ..api.observation import Labels
 from ..api.plugin_info import Defaults, ExistingImagesInfo, GeneratorInfo, PromptSourceInfo
 from ..api.prompt import Prompt
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
+from ..io.vocabulary import Vocabulary
 from .common_prompts import pick_same, select_common
 from .component import Component
 from .component_finder import ComponentFinder
 from .job import Job
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
+from .scene_reading import find_vocabulary, read_scenes
 
 SourceName = str | PromptSourceInfo
 """A prompt source: its name, the path of a prompt file, or its descriptor."""
@@ -41,6 +43,9 @@ class PromptLists:
 
     Args:
         finder: Finds the prompt sources, and takes notes.
+
+    Attributes:
+        unread: What stopped the grammar of scenes, by the ids of the prompts that it could not read.
     """
 
     def __init__(self, finder: ComponentFinder) -> None:
@@ -48,6 +53,8 @@ class PromptLists:
         self._request = finder.request
         self._sources: dict[Any, tuple[Sequence[Prompt], ...]] = {}
         self._chosen: dict[Any, tuple[Prompt, ...]] = {}
+        self._vocabulary: Vocabulary | None = None
+        self.unread: dict[str, str] = {}
 
     def choose(
         self, generator: Component[GeneratorInfo], asking: str, defaults: Defaults, classes: KnownClasses
@@ -70,7 +77,7 @@ class PromptLists:
             key: Any = ("own", generator.fingerprint)
             if key not in self._sources:
                 own = collect_prompts(generator, info.prompts, generator.setup())
-                self._sources[key] = (check_prompts(own, generator.spec),)
+                self._sources[key] = (self._add_scenes(generator.spec, check_prompts(own, generator.spec)),)
         else:
             if not names and defaults.prompts:
                 names = (defaults.prompts,)
@@ -80,7 +87,7 @@ class PromptLists:
                 )
             key = (names, classes)
             if key not in self._sources:
-                sources = tuple(self._read(name, classes) for name in names)
+                sources = tuple(self._add_scenes(_join_names([n]), self._read(n, classes)) for n in names)
                 check_prompts(list(chain.from_iterable(sources)), _join_names(names), self._finder.dry)
                 self._sources[key] = sources
         if key not in self._chosen:
@@ -112,6 +119,25 @@ class PromptLists:
     def _note_limit(self, count: int, total: int, name: str) -> None:
         if count < total:
             self._finder.notes.append(f"{count} of {total} prompts of {name}, a seeded sample")
+
+    def _add_scenes(self, name: str, prompts: Sequence[Prompt]) -> Sequence[Prompt]:
+        """Read the scenes of prompts that have none, if the user asks for that; note each that cannot be read."""
+        if self._request.scenes is None:
+            return prompts
+        if self._vocabulary is None:
+            self._vocabulary = find_vocabulary(self._request.scenes, self._finder)
+        read = list(read_scenes(prompts, self._vocabulary))
+        unread = {prompt.id: why for prompt, why in read if why is not None}
+        new = sum(p.scene is None for p in prompts)
+        self.unread |= unread
+        self._finder.notes.append(
+            f"{name}: {new - len(unread)} of {new} texts without a scene read as scenes, with the classes of "
+            f"{self._vocabulary.name}"
+        )
+        self._finder.notes += [
+            f"{name}: no scene: {p.text!r}: {unread[p.id]}" for p, why in read if why is not None
+        ]
+        return [prompt for prompt, _ in read]
 
     def _read(self, name: SourceName, classes: KnownClasses) -> Sequence[Prompt]:
         """Read one prompt source, file or descriptor; repetitions in what the user wrote are merged."""

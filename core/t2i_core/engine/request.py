@@ -23,6 +23,7 @@ from .request_values import (
     list_values,
     read_batch_size,
     read_names,
+    read_people,
     read_seeds,
     read_shard,
     split_label,
@@ -148,6 +149,15 @@ class Request:
         ),
         CommandOption("NAME|FILE", repeated=True, completes="prompt_source"),
     ] = ()
+    scenes: Annotated[
+        str | None,
+        AfterValidator(lambda name: name and expand_home(name)),
+        Field(
+            description="Read the texts of prompts without a scene as scenes, with the classes of this prompt "
+            "source, judge or generator (coco, mini), or of a CSV file with the columns name and synset."
+        ),
+        CommandOption("NAME|FILE"),
+    ] = None
     judges: Annotated[
         tuple[str, ...],
         ReadBy(read_names(str), str | list[str]),
@@ -157,6 +167,12 @@ class Request:
         ),
         CommandOption("[CAPABILITY=]NAME", name="judge", repeated=True, commands=("eval",), completes="judge"),
     ] = ()
+    correct: Annotated[
+        str | None,
+        AfterValidator(lambda people: people and read_people(people)),
+        Field(description="People's labels of drawn images, by which the judge's errors are corrected."),
+        CommandOption("people:FILE", commands=("eval",)),
+    ] = None
     sinks: Annotated[
         tuple[str | SinkInfo, ...],
         ReadBy(read_names(str, SinkInfo), str | list[str]),

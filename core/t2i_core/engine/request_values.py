@@ -74,8 +74,10 @@ def read_seeds(value: Any) -> tuple[int, ...] | None:
 
 def _read_integer(value: Any) -> int | None:
     """Return an integer of Python or numpy as an int; None for anything else."""
+    if isinstance(value, bool) or str(getattr(value, "dtype", "")) == "bool":  # numpy 2.0 gives its bool an index
+        return None
     try:
-        return None if isinstance(value, bool) else index(value)
+        return index(value)
     except TypeError:
         return None
 
@@ -109,6 +111,14 @@ def read_batch_size(value: Any) -> int | None:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"must be a whole number from 1, or auto (got {value!r})")
     return int(text)
+
+
+def read_people(value: str) -> str:
+    """Return a judge that gives people's answers, `NAME:FILE`. Raises ValueError if it names no file."""
+    name, _, file = value.partition(":")
+    if not name or not file.strip():
+        raise ValueError(f"must be people:FILE with the file of answers (got {value!r})")
+    return value
 
 
 def check_device(value: str | None) -> str | None:

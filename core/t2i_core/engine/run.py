@@ -7,22 +7,24 @@ from dataclasses import dataclass, replace
 
 from ..api.errors import BadFolder, T2IError
 from ..api.progress import Progress, Silent
+from ..io.prompt_file import write_prompts
 from ..results.manifest import Manifest, parse_manifest
-from ..results.run import Made, Run
-from ..storage.run_files import EVIDENCE
+from ..results.run import Run
+from ..storage.run_files import EVIDENCE, PROMPTS
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
-from .generation import drop_damaged, generate
+from .correction import correct_scores
+from .generation import GeneratedImages, drop_damaged, generate
 from .imagefolder import open_image_folders
-from .ledger import Ledger
 from .lifecycle import Execution
 from .manifest import get_time, make_manifest
 from .measurement import Measurements, measure
-from .observation import observe
+from .observation import Observations, observe
 from .outcomes import Outcomes, count_images
 from .plan import Plan
 from .preflight import check_references
+from .query_index import Failures
 from .sample_images import ImageChecks, check_images, iterate_images
 from .sample_list import (
     LOST_COLUMNS,
@@ -48,7 +50,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
     ):
-        work = _Work(plan, folder, store, Ledger(), progress, get_time())
+        work = _Work(plan, folder, store, progress, get_time())
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written again")
         begun = None
@@ -73,7 +75,6 @@ class _Work:
         plan: What to do.
         folder: The run's folder.
         store: The cache.
-        ledger: The failures so far.
         progress: Shows the progress to the user.
         started: When the run began.
     """
@@ -81,50 +82,62 @@ class _Work:
     plan: Plan
     folder: RunFolder
     store: Store
-    ledger: Ledger
     progress: Progress
     started: str
 
 
 def _carry_out(work: _Work) -> Run:
-    plan, progress = work.plan, work.progress
-    made = _generate_and_observe(work)
+    plan, store, progress = work.plan, work.store, work.progress
+    check_references(plan.jobs, store, progress)
+    _note_damaged(drop_damaged(plan.images, store, progress), progress)
+    images = generate(plan.image_sets, store, _execute(plan), progress)
+    observations = observe(plan.jobs, images, store, _execute(plan), progress)
+    if observations.damaged:
+        images, observations = _repair(work, images, observations)
     if plan.request.shard is not None:
-        return _summarize_shard(work, made)
-    measured = measure(plan.jobs, work.store, work.ledger, progress)
+        return _summarize_shard(work, images, observations)
+    measured = measure(plan.jobs, images, observations, store, progress)
     # only records are checked: the files are looked at when they are linked into the folder
-    checks = check_images(iterate_images(plan, work.store, work.ledger, progress, "checking samples", look=False))
-    manifest = _write(work, measured, checks, score(plan, measured, checks))
-    run = Run(work.folder.path, manifest, manifest.failed, made=made)
+    checks = check_images(iterate_images(plan, store, images.failures, progress, "checking samples", look=False))
+    scored = score(plan, measured, checks)
+    if plan.people is not None:
+        scored = correct_scores(plan, scored, measured, store, images.failures, progress)
+    manifest = _write(work, images.failures, measured, checks, scored)
+    run = Run(work.folder.path, manifest, manifest.failed, made=images.made)
     return replace(run, sink_failures=write_to_sinks(plan.sinks, run, _execute(plan), progress))
 
 
-def _generate_and_observe(work: _Work) -> Made:
-    """Generate every image and make every observation that the cache lacks.
+def _repair(
+    work: _Work, images: GeneratedImages, observations: Observations
+) -> tuple[GeneratedImages, Observations]:
+    """Generate images again that judges found damaged, and observe them. Nothing that failed is tried again.
 
-    A judge notices a damaged image when it opens it. Then both passes run again for the samples that it concerns.
+    Whether a kept image is whole is known only when it is opened, and a run opens few of them. So damage comes to
+    light in the second pass, when other judges may have answered about the image; both passes then complete their
+    work.
     """
-    plan, store, ledger, progress = work.plan, work.store, work.ledger, work.progress
-    execution = _execute(plan)
-    check_references(plan.jobs, store, progress)
-    made = generate(plan.image_sets, store, ledger, execution, progress)
-    observe(plan.jobs, store, ledger, execution, progress)
-    drop_damaged(plan.images, store, ledger, progress)
-    if ledger.healed:
-        progress.note(f"{len(ledger.healed)} kept images were damaged and are made again")
-        made += generate(plan.image_sets, store, ledger, execution, progress)
-        observe(plan.jobs, store, ledger, execution, progress)
-    return made
+    plan, store, progress = work.plan, work.store, work.progress
+    for digest in observations.damaged:
+        store.forget_image(digest)
+    _note_damaged(len(observations.damaged), progress)
+    images = generate(plan.image_sets, store, _execute(plan), progress, images)
+    return images, observe(plan.jobs, images, store, _execute(plan), progress, observations)
+
+
+def _note_damaged(count: int, progress: Progress) -> None:
+    if count:
+        progress.note(f"{count} kept images were damaged and are made again")
 
 
 def _execute(plan: Plan) -> Execution:
     return Execution(plan.request.device, plan.request.batch_size, plan.request.offline)
 
 
-def _summarize_shard(work: _Work, made: Made) -> Run:
-    plan, ledger = work.plan, work.ledger
+def _summarize_shard(work: _Work, images: GeneratedImages, observations: Observations) -> Run:
+    plan = work.plan
     part, parts = plan.request.shard or (1, 1)
-    reasons = Counter(f.reason for f in (*ledger.images.values(), *ledger.observations.values()) if not f.missing)
+    failures = (*images.failures.values(), *observations.failures.values())
+    reasons = Counter(failure.reason for failure in failures if not failure.missing)
     tried = sum(1 for job in plan.jobs for _ in job.items()) + sum(1 for s in plan.images for _ in s.samples())
     done = f"part {part} of {parts} is done ({reasons.total()} failed)"
     wanted = "scores" if plan.jobs else "data set"
@@ -134,11 +147,13 @@ def _summarize_shard(work: _Work, made: Made) -> Run:
         make_manifest(plan, work.store, work.started),
         failed=make_verdict((reasons.total() / max(tried, 1), done), plan.request.max_failed, reasons),
         partial=f"{done}: run the same command without --shard for the {wanted}{then}",
-        made=made,
+        made=images.made,
     )
 
 
-def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Scored) -> Manifest:
+def _write(
+    work: _Work, without_image: Failures, measured: Measurements, checks: ImageChecks, scored: Scored
+) -> Manifest:
     """Write the run's folder: tables, links to the images, data sets, and finally run.json."""
     plan, folder, store, progress = work.plan, work.folder, work.store, work.progress
     places = name_model_folders(model.label for model in plan.models)
@@ -146,11 +161,12 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
         open_image_folders(plan.images, folder, places) as image_folders,
         folder.open_rows("samples.csv", SAMPLE_COLUMNS) as write_row,
     ):
-        for image in iterate_images(plan, store, work.ledger, progress, "writing samples"):
+        for image in iterate_images(plan, store, without_image, progress, "writing samples"):
             linked = link_image(image, folder, places, store)
             image_folders.add(linked)
             write_row(make_sample_row(linked))
-    outcomes = measured.outcomes or _count_images(plan, work.ledger)
+    folder.write_json_lines(PROMPTS, write_prompts(p for each in plan.sample_sets for p in each.prompts))
+    outcomes = measured.outcomes or _count_images(plan, without_image)
     metrics = [job.title for job in plan.jobs] or [""] * len(outcomes)
     lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]
     folder.write_rows("failures.csv", LOST_COLUMNS, (make_lost_row(metric, each) for metric, each in lost))
@@ -176,8 +192,8 @@ def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Sco
     return parse_manifest(folder.write_manifest(manifest.to_json()))
 
 
-def _count_images(plan: Plan, ledger: Ledger) -> list[Outcomes]:
-    return list(count_images((grid for each in plan.images for grid in each.grids), ledger))
+def _count_images(plan: Plan, without_image: Failures) -> list[Outcomes]:
+    return [count_images(grid, without_image) for each in plan.images for grid in each.grids]
 
 
 def _note_images(plan: Plan, checks: ImageChecks) -> list[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ..api.failure import Failure
 from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
 from ..storage.store import DECODED, KeptImage, Store
 from .job import SampleSet
-from .ledger import Ledger
-from .observation import make_gone_error
 from .plan import Plan
-from .sample import Model, PlannedSample, iterate_blocks
+from .query_index import Failures, make_gone_error
+from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class SampleImage:
 
 
 def iterate_images(
-    plan: Plan, store: Store, ledger: Ledger, progress: Progress, doing: str, look: bool = True
+    plan: Plan, store: Store, without_image: Failures, progress: Progress, doing: str, look: bool = True
 ) -> Iterator[SampleImage]:
     """Yield every image of a run once, even if several metrics use it, prompt by prompt.
 
     Args:
         plan: The plan.
         store: The cache.
-        ledger: Has the failed images.
+        without_image: Why samples have no image, by their keys.
         progress: Shows the caller's progress.
         doing: The caller's work, in words.
         look: Whether to look at the images' files, as `Store.images` does.
@@ -51,31 +51,32 @@ def iterate_images(
         BadFolder: If an image has disappeared since it was generated.
     """
     numbers: Counter[str] = Counter()
-    with progress.task(doing, sum(1 for _ in _list_samples(plan.image_sets)), "samples") as task:
-        for block in iterate_blocks(_list_samples(plan.image_sets)):
+    with progress.task(doing, sum(1 for _ in _list_places(plan.image_sets)), "samples") as task:
+        for places in iterate_blocks(_list_places(plan.image_sets)):
+            block: list[tuple[int, PlannedSample]] = [(number, grid[index]) for number, grid, index in places]
             kept = store.details([sample.key for _, sample in block], look)
             for (prompt_number, sample), image in zip(block, kept, strict=True):
                 numbers[sample.model.label] += 1
-                found = ledger.images.get(sample.key) or image
+                found = without_image.get(sample.key) or image
                 if found is None:
                     raise make_gone_error(store, (sample,))
                 yield SampleImage(numbers[sample.model.label], prompt_number, sample, found)
                 task.advance()
 
 
-def _list_samples(image_sets: Iterable[SampleSet]) -> Iterator[tuple[int, PlannedSample]]:
-    """Yield each sample once, with the number of its prompt for that model."""
+def _list_places(image_sets: Iterable[SampleSet]) -> Iterator[tuple[int, SampleGrid, int]]:
+    """Yield the grid and the index of each sample once, with the number of its prompt for that model."""
     numbers: dict[str, dict[str, int]] = {}
     seen: dict[tuple[str, str], set[int]] = {}
-    for each in image_sets:
-        for sample in each.samples():
-            label, prompt = sample.model.label, sample.prompt.id
-            known = numbers.setdefault(label, {})
-            number = known.setdefault(prompt, len(known))
-            listed = seen.setdefault((label, prompt), set())
-            if sample.seed not in listed:
-                listed.add(sample.seed)
-                yield number, sample
+    for grid in dict.fromkeys(chain.from_iterable(each.grids for each in image_sets)):
+        label = grid.model.label
+        known = numbers.setdefault(label, {})
+        for index, (prompt, seed) in enumerate(grid.cells()):
+            number = known.setdefault(prompt.id, len(known))
+            listed = seen.setdefault((label, prompt.id), set())
+            if seed not in listed:
+                listed.add(seed)
+                yield number, grid, index
 
 
 @dataclass

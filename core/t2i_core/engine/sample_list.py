@@ -12,8 +12,8 @@ from ..api.plugin_info import ExistingImagesInfo
 from ..files.slug import make_slug
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
-from .observation import make_gone_error
 from .outcomes import LostSample
+from .query_index import make_gone_error
 from .sample_images import SampleImage
 
 SAMPLE_COLUMNS = (

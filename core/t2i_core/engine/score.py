@@ -10,14 +10,14 @@ from itertools import combinations
 import pandas as pd
 
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
+from ..results.numbers import make_interval, make_number
 from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
 from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable, find_shared_prompts
-from .job import Job
+from .job import Job, SampleSet
 from .judge_agreement import compare_judges
 from .measurement import Measurements
-from .numbers import make_interval, make_number
 from .outcomes import Counts, Outcomes
 from .plan import Plan
 from .run_identity import name_way
@@ -94,9 +94,16 @@ def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
         _describe_share(f"{each.title} on {label}" if isinstance(each, Job) else label, counts)
         for each, own in zip(plan.sample_sets, outcomes, strict=True)
         for label, counts in own.counts.items()
+        if not _is_unjudged_bound(each, counts)
     ]
     reasons = Counter(lost.reason for own in outcomes for lost in own.lost if lost.kind == "failed")
     return make_verdict(max(shares, default=(0.0, "")), plan.request.max_failed, reasons)
+
+
+def _is_unjudged_bound(of: SampleSet, counts: Counts) -> bool:
+    """Return whether these are images of an upper bound that were not shown to the people who judge."""
+    of_people = isinstance(of, Job) and of.is_bound and any(served.by_people for served in of.needs)
+    return of_people and counts.missing == counts.planned
 
 
 def make_verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]) -> str | None:
@@ -188,6 +195,7 @@ def _make_result(
         prompts=job.prompts_name,
         score=make_number(headline.value) if headline else None,
         ci=make_interval(headline) if headline else None,
+        higher_is_better=_find_direction(job, scores),
         interval=f"{headline.method}; {headline.question}" if headline else None,
         upper_bound=bound,
         notes=list(dict.fromkeys(notes)),
@@ -207,6 +215,12 @@ def _make_result(
             for measure, facets in scores.facets.items()
         },
     )
+
+
+def _find_direction(job: Job, scores: Scores) -> bool | None:
+    """Return whether a higher headline score is better; None if neither is, or there is no score."""
+    measure = job.measures_by_name.get(next(iter(scores.scores), ""))
+    return None if measure is None else measure.higher_is_better
 
 
 def _note_unshared_seeds(job: Job, model: Model) -> list[str]:

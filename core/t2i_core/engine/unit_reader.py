@@ -22,10 +22,10 @@ from ..api.progress import Task
 from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
+from .generation import GeneratedImages
 from .job import Job, Served, derived_key
-from .ledger import Item, Ledger
-from .observation import asked_once, gather_made, make_gone_error, shared_samples
-from .outcomes import Outcomes
+from .observation import Observations
+from .query_index import Item, gather_made, make_gone_error, shared_samples
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 BLOCKS = 20
@@ -54,46 +54,57 @@ class Group:
         return " ".join(str(sample.seed) for sample in self.samples)
 
 
-class Reader:
-    """Reads samples with their answers from the cache."""
+@dataclass(frozen=True)
+class Lost:
+    """An item that cannot be measured, because it has no image or no answer.
 
-    def __init__(self, job: Job, store: Store, ledger: Ledger, outcomes: Sequence[Outcomes], task: Task) -> None:
-        self.job, self.store, self.ledger, self.outcomes, self.task = job, store, ledger, outcomes, task
+    Attributes:
+        item: The item.
+        why: The reason.
+    """
+
+    item: Item
+    why: Failure
+
+
+class Reader:
+    """Reads samples with their answers from the cache.
+
+    Args:
+        job: The job.
+        images: The images of the first pass.
+        observations: The observations of the second pass.
+        store: The cache.
+        task: Shows the progress.
+    """
+
+    def __init__(
+        self, job: Job, images: GeneratedImages, observations: Observations, store: Store, task: Task
+    ) -> None:
+        self.job, self.images, self.observations, self.store, self.task = job, images, observations, store, task
         self.shared = {s.need.name: self._read_shared(s) for s in job.needs if s.need.per == "run"}
 
-    def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed]]:
-        """Yield items with their answers. Items that failed are skipped and counted."""
-        for item, result in self.observe(items):
-            self.task.advance()
-            if isinstance(result, Failure):
-                self._lose(item, result)
-            else:
-                yield item, result
-
-    def _lose(self, item: Item, why: Failure) -> None:
-        for outcomes in self.outcomes:
-            outcomes.lose([planned.model for planned in item], item[:1], why)
-
-    def observe(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed | Failure]]:
+    def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed] | Lost]:
         """Yield each item with its answers, or with the reason why it has none."""
         for block in iterate_blocks(items):
             samples: list[tuple[Sample, ...] | Failure]
             if self.job.generates:
-                samples = gather_made(block, self.store, self.ledger)
+                samples = gather_made(block, self.store, self.images.failures)
             else:
                 samples = [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in block]
             asked = [served for served in self.job.needs if served.need.per != "run"]
             answers = [(s.need.name, self._read_answers(s, block, samples)) for s in asked]
             for number, (item, own) in enumerate(zip(block, samples, strict=True)):
-                yield item, _join_answers(own, {name: found[number] for name, found in answers})
+                found = _join_answers(own, {name: of_need[number] for name, of_need in answers})
+                yield Lost(item, found) if isinstance(found, Failure) else (item, found)
 
-    def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any]]:
-        """Read a prompt's samples in bulk. Samples that failed are counted.
+    def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any], list[Lost]]:
+        """Read a prompt's samples in bulk.
 
         Returns:
-            The samples with all answers, and one stacked observation for each need.
+            The samples with all answers, one stacked observation for each need, and the other samples.
         """
-        lost = {s.index: self.ledger.images[s.key] for s in samples if s.key in self.ledger.images}
+        lost = {s.index: self.images.failures[s.key] for s in samples if s.key in self.images.failures}
         answers: dict[str, dict[int, bytes]] = {}
         for served in self.job.needs:
             own = answers.setdefault(served.need.name, {})
@@ -104,27 +115,24 @@ class Reader:
                     raise make_gone_error(self.store, (sample,))
             values = self.store.get_many([key for (key,) in keys])
             for sample, (key,), value in zip(asked, keys, values, strict=True):
-                if key in self.ledger.observations:
-                    lost[sample.index] = self.ledger.observations[key]
+                if key in self.observations.failures:
+                    lost[sample.index] = self.observations.failures[key]
                 elif value is None:
                     raise self.store.gone("an observation")
                 else:
                     own[sample.index] = value
-        for sample in samples:
-            if sample.index in lost:
-                self._lose((sample,), lost[sample.index])
-        self.task.advance(len(samples))
         left = [sample for sample in samples if sample.index not in lost]
-        return left, {
+        stacked = {
             s.need.name: _stack_answers(s, left[0].model, [answers[s.need.name][sample.index] for sample in left])
             for s in self.job.needs
             if left
         }
+        return left, stacked, [Lost((s,), lost[s.index]) for s in samples if s.index in lost]
 
     def _get_keys(self, served: Served, item: Item) -> list[str]:
         """Return the keys of the queries about an item."""
         labels = tuple(planned.model.label for planned in item)
-        return self.ledger.queries[id(served), labels].of(item[0].index)
+        return self.observations.index[id(served), labels].of(item[0].index)
 
     def _read_answers(
         self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
@@ -148,7 +156,7 @@ class Reader:
     def _read_shared(self, served: Served) -> Sequence[Answer]:
         """Return the answers that are asked once per run; without them nothing can be measured."""
         samples = shared_samples(self.job)
-        keys = [query.key for query in asked_once(self.job, served)]
+        keys = list(self.observations.index[served.address(self.job.grids)])
         got = self._combine_answers(
             served, keys, samples, dict(zip(keys, self.store.get_many(keys), strict=True)), {}
         )
@@ -174,13 +182,13 @@ class Reader:
         except DamagedImage as error:
             return Failure(str(error))
         for key in keys:
-            if key in self.ledger.observations:
-                return self.ledger.observations[key]
+            if key in self.observations.failures:
+                return self.observations.failures[key]
             value = values[key]
             if value is None:
                 raise self.store.gone("an observation")
             kept.append((key, decode(value, served.asked, served.labels)))
-        chain = served.choice.chain if served.choice else ()
+        chain = served.chain
         answers, taken = [], 0
         for query in queries:
             width = len(expand(chain, query))
@@ -236,43 +244,54 @@ class _Rereadable:
         return self.read()
 
 
-def groups(job: Job, reader: Reader) -> Iterator[Group]:
-    """Yield each unit with its samples."""
+def read_units(job: Job, reader: Reader) -> Iterator[Group | Lost]:
+    """Yield each unit with its samples, and the items that cannot be measured."""
     if issubclass(job.unit_kind, SetMetric):
         for grid in job.grids:
-            yield from _make_set_units(grid, reader)
+            yield from _read_sets(grid, reader)
     elif issubclass(job.unit_kind, PromptMetric):
         for grid in job.grids:
-            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
-                left, observed, stacked = _read_prompt(job, reader, list(samples))
-                if left:
-                    seeds = tuple(sample.seed for sample in left)
-                    unit = Unit((grid.model.label,), prompt, None, observed, reader.shared, stacked, seeds)
-                    yield Group(unit, (grid.model,), left)
+            for _, samples in groupby(grid, key=lambda sample: sample.prompt):
+                yield from _read_prompt(job, reader, list(samples))
     else:
-        for item, answered in reader.read(job.items()):
+        for read in reader.read(job.items()):
+            reader.task.advance()
+            if isinstance(read, Lost):
+                yield read
+                continue
+            item, answered = read
             models = tuple(planned.model for planned in item)
             labels = tuple(model.label for model in models)
-            unit = Unit(labels, item[0].prompt, item[0].seed, (answered,), reader.shared)
-            yield Group(unit, models, item[:1])
+            yield Group(Unit(labels, item[0].prompt, item[0].seed, (answered,), reader.shared), models, item[:1])
 
 
-def _read_prompt(
-    job: Job, reader: Reader, samples: Sequence[PlannedSample]
-) -> tuple[list[PlannedSample], tuple[Observed, ...], dict[str, Any]]:
-    """Read the samples of a prompt: those with all answers, and the answers for each, or stacked."""
+def _read_prompt(job: Job, reader: Reader, samples: Sequence[PlannedSample]) -> Iterator[Group | Lost]:
+    """Yield the unit of a prompt, unless no sample has all answers, after the samples that lack some."""
+    observed: list[Observed] = []
+    stacked: dict[str, Any] = {}
     if job.unit_kind is StackedMetric:
-        left, stacked = reader.stack(samples)
-        return left, (), stacked
-    usable = list(reader.read((sample,) for sample in samples))
-    return [item[0] for item, _ in usable], tuple(observed for _, observed in usable), {}
+        left, stacked, lost = reader.stack(samples)
+        yield from lost
+    else:
+        left = []
+        for read in reader.read((sample,) for sample in samples):
+            if isinstance(read, Lost):
+                yield read
+            else:
+                left.append(read[0][0])
+                observed.append(read[1])
+    reader.task.advance(len(samples))
+    if left:
+        model, seeds = left[0].model, tuple(sample.seed for sample in left)
+        unit = Unit((model.label,), left[0].prompt, None, tuple(observed), reader.shared, stacked, seeds)
+        yield Group(unit, (model,), left)
 
 
 class _Chosen(Sequence[PlannedSample]):
     """Some samples of a grid, by their indices, packed because a model's set may be large."""
 
-    def __init__(self, grid: SampleGrid, indices: Iterable[int]) -> None:
-        self._grid, self._indices = grid, array("Q", indices)
+    def __init__(self, grid: SampleGrid, indices: array[int]) -> None:
+        self._grid, self._indices = grid, indices
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -281,19 +300,29 @@ class _Chosen(Sequence[PlannedSample]):
         return self._grid[self._indices[index]]
 
 
-def _make_set_units(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
-    """Yield a model's whole set, then the set without each block in turn. Empty sets are skipped."""
-    usable = _Chosen(grid, (item[0].index for item, _ in reader.read((sample,) for sample in grid)))
+def _read_sets(grid: SampleGrid, reader: Reader) -> Iterator[Group | Lost]:
+    """Yield a model's whole set, then the set without each block in turn, after the samples that lack answers.
+
+    Empty sets are skipped.
+    """
+    indices = array("Q")
+    for read in reader.read((sample,) for sample in grid):
+        reader.task.advance()
+        if isinstance(read, Lost):
+            yield read
+        else:
+            indices.append(read[0][0].index)
+    usable = _Chosen(grid, indices)
     blocks = bytes(image_block(sample.prompt, sample.seed) for sample in usable)
 
     def reading(left_out: int | None) -> Iterator[Observed]:
         chosen = ((sample,) for sample, block in zip(usable, blocks, strict=True) if block != left_out)
-        for _, observed in reader.observe(chosen):
-            if isinstance(observed, Failure):
+        for read in reader.read(chosen):
+            if isinstance(read, Lost):
                 raise BrokenPlugin(
-                    f"{grid.model.label}: a sample was lost while it was measured: {observed.reason}"
+                    f"{grid.model.label}: a sample was lost while it was measured: {read.why.reason}"
                 )
-            yield observed
+            yield read[1]
 
     for left_out in (None, *sorted(set(blocks))):
         if any(block != left_out for block in blocks):

@@ -13,6 +13,9 @@ from pathlib import Path
 _PART = re.compile(r"\.(?P<name>.+)\.[0-9]+\.part")
 """Name of the file that `replace_file` writes: the final name and the process number."""
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+"""How a file is opened that must not be there yet, not even as a link."""
+
 
 @contextlib.contextmanager
 def replace_file(path: Path) -> Iterator[Path]:
@@ -25,27 +28,41 @@ def replace_file(path: Path) -> Iterator[Path]:
         OSError: If `path` is a device, a pipe or a folder, or a link to a process's stream (`/dev/stdout`), which
             must not be replaced; or if the system does not allow the file.
     """
+    with _replace(path) as (part, descriptor):
+        os.close(descriptor)
+        yield Path(part)
+
+
+@contextlib.contextmanager
+def _replace(path: Path) -> Iterator[tuple[str, int]]:
+    """Give the new file of `replace_file` with a descriptor to write to it, which the block closes."""
     if not _is_replaceable(path):
         raise OSError(errno.EINVAL, "not a regular file; name a file to write to", str(path))
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # plain texts: a run writes one file for each sample, and each Path costs as much as a call of the system
+    folder, name = os.path.split(path)
+    part = os.path.join(folder, f".{name}.{os.getpid()}.part")  # noqa: PTH118
     try:
-        try:
-            part.touch(exist_ok=False)
-        except FileExistsError:
-            part.unlink()  # a killed process with the same number left it; or a link, which must not be followed
-            part.touch(exist_ok=False)
-        yield part
-        part.replace(path)
+        yield part, _create(part)
+        os.replace(part, path)  # noqa: PTH105
     except BaseException:
-        with contextlib.suppress(OSError):  # its folder may no longer exist
-            part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it may not be there, nor its folder
+            os.unlink(part)  # noqa: PTH108
         raise
+
+
+def _create(part: str) -> int:
+    """Create an empty file and return a descriptor to write to it."""
+    try:
+        return os.open(part, _NEW, 0o666)
+    except FileExistsError:
+        os.unlink(part)  # noqa: PTH108 - a killed process with the same number left it; or a link, never followed
+        return os.open(part, _NEW, 0o666)
 
 
 def _is_replaceable(path: Path) -> bool:
     """Return whether a path is free, a regular file, or a link to a regular file or to a free path."""
     try:
-        mode = path.lstat().st_mode
+        mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
         return True
     if not stat.S_ISLNK(mode):
@@ -55,10 +72,10 @@ def _is_replaceable(path: Path) -> bool:
 
 def write_whole(path: Path, data: bytes) -> os.stat_result:
     """Write a file so that a reader sees all of it or nothing; return its status."""
-    with replace_file(path) as part, part.open("wb") as file:
+    with _replace(path) as (_, descriptor), os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
-        status = os.fstat(file.fileno())
+        status = os.fstat(descriptor)
         if status.st_size != len(data):
             raise OSError(f"{path}: only {status.st_size} of {len(data)} bytes were written; is the disk full?")
     return status

@@ -91,8 +91,8 @@ def read_header(path: Path, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader
 
 @lru_cache(maxsize=4096)
 def _read_header(path: Path, rules: DecodingRules, size: int, changed: int) -> ImageHeader:
-    with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (_, header, _):
-        return header
+    with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (image, orientation):
+        return _make_header(image, file, orientation)
 
 
 def verify(path: Path, rules: DecodingRules = DEFAULT_RULES) -> None:
@@ -102,7 +102,7 @@ def verify(path: Path, rules: DecodingRules = DEFAULT_RULES) -> None:
         DamagedImage: If it cannot be read, is not an image, is damaged, or the rules refuse it.
     """
     try:
-        with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (image, _, _):
+        with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (image, _):
             image.verify()
     except OSError as error:
         raise DamagedImage(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -110,8 +110,9 @@ def verify(path: Path, rules: DecodingRules = DEFAULT_RULES) -> None:
 
 def parse_header(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader:
     """Return the header of an image file's bytes. See `decode` for arguments and errors."""
-    with _open_checked(io.BytesIO(data), rules, where) as (_, header, _):
-        return header
+    file = io.BytesIO(data)
+    with _open_checked(file, rules, where) as (image, orientation):
+        return _make_header(image, file, orientation)
 
 
 def decode(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> NDArray[np.uint8]:
@@ -131,7 +132,7 @@ def decode(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> NDA
     Raises:
         DamagedImage: If it is not an image, is damaged, or the rules refuse it.
     """
-    with _open_checked(io.BytesIO(data), rules, where) as (image, _, orientation):
+    with _open_checked(io.BytesIO(data), rules, where) as (image, orientation):
         image.load()
         upright = image.transpose(_TURNS[orientation]) if orientation in _TURNS else image
         if image.mode.startswith("I") or image.mode == "F":
@@ -147,10 +148,8 @@ _pillow_limit = threading.Lock()
 
 
 @contextmanager
-def _open_checked(
-    file: BinaryIO, rules: DecodingRules, where: str
-) -> Iterator[tuple[PILImage.Image, ImageHeader, int]]:
-    """Open an image without decoding it, and give it with its header and EXIF orientation.
+def _open_checked(file: BinaryIO, rules: DecodingRules, where: str) -> Iterator[tuple[PILImage.Image, int]]:
+    """Open an image without decoding it, and give it with its EXIF orientation.
 
     Raises:
         DamagedImage: Also for what goes wrong while it is open.
@@ -163,8 +162,7 @@ def _open_checked(
                     f"{where}: has {width} x {height} pixels, more than the limit of {rules.megapixels:g} "
                     "megapixels; scale it down, or raise the limit (option megapixels of the model folder)"
                 )
-            orientation = _read_orientation(image)
-            yield image, _make_header(image, file, orientation), orientation
+            yield image, _read_orientation(image)
     except DamagedImage:
         raise
     except UnidentifiedImageError as error:  # its message holds a memory address

@@ -202,6 +202,7 @@ def _read(database: sqlite3.Connection, version: int) -> tuple[list[HumanAnswer]
     pictures = {id: place for id, *place in database.execute("select id, model, seed, digest from pictures")}
     subsets = dict(database.execute("select id, subset from prompts"))
     texts = {each["name"]: each["text"] for each in study.get("questions", ())}
+    choices = {each["name"]: tuple(each.get("choices", ())) for each in study.get("questions", ())}
     if study.get("question"):
         texts.setdefault(PREFERENCE, study["question"])
     added = "asked, probability" if version > 1 else "null, null"
@@ -232,6 +233,7 @@ def _read(database: sqlite3.Connection, version: int) -> tuple[list[HumanAnswer]
                     task=task,
                     instructions=study.get("instructions", ""),
                     probability=probability,
+                    choices=() if asked else choices.get(question, ()),
                 )
             )
     return found, rules

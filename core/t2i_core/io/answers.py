@@ -11,19 +11,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..api.errors import BadFolder, BadOption
 from ..files.atomic_write import replace_file
 from ..files.spreadsheet import escape
-from .rater_rules import find_careless
-from .table import read_table
+from .rater_rules import SEVERAL, find_careless
+from .table import parse_table
+from .text_file import read_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Part = Literal["answer", "training", "control"]
 """What an answer was given to: a task that counts, a training task, or a hidden check with a known answer."""
 
 PREFERENCE = "preference"
 """The question which of two sides is better."""
+
+SHOWN = "shown"
+"""The question whether an image shows what its prompt asks for."""
 
 LEFT, RIGHT, TIE, BOTH_BAD = "left", "right", "tie", "both-bad"
 """Answers to `PREFERENCE`."""
@@ -71,6 +78,7 @@ class HumanAnswer:
         instructions: SHA-256 (hex) of the instructions that the rater read; empty if there were none.
         probability: Probability with which these images were drawn to be asked about, in (0, 1]; None if they
             were not drawn.
+        choices: The answers that were offered; empty if they are not known.
     """
 
     rater: str
@@ -87,6 +95,7 @@ class HumanAnswer:
     task: str = ""
     instructions: str = ""
     probability: float | None = None
+    choices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.part not in get_args(Part):
@@ -181,7 +190,7 @@ def read_answers(path: Path) -> AnswerFile:
 COLUMNS = (
     *("rater", "question", "answer", "prompt", "left", "right", "left_seeds", "right_seeds"),
     *("left_images", "right_images", "text", "subset", "time", "seconds"),
-    *("part", "expected", "task", "instructions", "probability"),
+    *("part", "expected", "task", "instructions", "probability", "choices"),
 )
 """Columns of the CSV form. `left` alone names the model if one side is shown."""
 
@@ -191,10 +200,12 @@ _ALIASES: Mapping[str, str] = {
     **dict.fromkeys(("model", "model_a"), "left"),
     "model_b": "right",
     "synset": "prompt",
+    "item": "task",
 }
 """Columns of tables of answers that earlier versions read, and what they are called now."""
 
 _ANSWERS: Mapping[str, str] = {"a": LEFT, "b": RIGHT}
+_YES_NO: Mapping[str, str] = {"yes": "yes", "no": "no", "1": "yes", "0": "no"}
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -214,28 +225,29 @@ def _list_cells(answer: HumanAnswer) -> Sequence[Any]:
         " ".join(map(str, left.seeds)), " ".join(map(str, right.seeds)),
         " ".join(left.digests), " ".join(right.digests), answer.text, answer.subset, answer.time, answer.seconds,
         "" if answer.part == "answer" else answer.part, answer.expected, answer.task, answer.instructions,
-        answer.probability,
+        answer.probability, SEVERAL.join(answer.choices),
     ]  # fmt: skip
     return ["" if cell is None else cell for cell in known]
 
 
 def _read_csv(path: Path) -> list[HumanAnswer]:
     """Read the CSV form; also tables of battles, and those with the columns of earlier versions."""
-    rows = read_table(path, BadOption, escaped=True)
+    names, rows = parse_table(path, read_text(path, BadOption), BadOption, escaped=True)
     if not rows:
         raise BadOption(f"{path}: no answers; the file must have a line for each answer")
     found: list[HumanAnswer] = []
     seen: set[tuple[Any, ...]] = set()
     for row in rows:
         where = f"{path}, line {row.line}"
-        if row.cells.get("verdict") in ("unparsable", "refused", "failed") or row.cells.get("human") == "no":
+        model = "human" in names and row.cells.get("human") != "yes"
+        if model or row.cells.get("verdict") in ("unparsable", "refused", "failed"):
             continue  # a line of a table of battles that is no person's answer
         cells = {_ALIASES.get(name, name): cell for name, cell in row.cells.items()}
         try:
             answer = _parse(cells)
         except ValueError as error:
             raise BadOption(f"{where}: {error}") from None
-        key = (*answer.identity, cells.get("item", ""))
+        key = (*answer.identity, row.cells.get("item", ""))
         if key in seen:
             raise BadOption(
                 f"{where}: {answer.rater} answers {answer.question!r} twice about the same images; delete one of "
@@ -259,14 +271,15 @@ def _parse(cells: Mapping[str, str]) -> HumanAnswer:
     pair = right != ShownImages(seeds=right.seeds)
     if pair and left.model == right.model and left.seeds == right.seeds and left.digests == right.digests:
         raise ValueError(f"left and right must be two different models (got {left.model!r} twice)")
-    question = cells.get("question") or (PREFERENCE if pair else "")
+    answer = cells["answer"]
+    # the only tables without questions that earlier versions read ask for a preference, or whether all is shown
+    question = cells.get("question") or (PREFERENCE if pair else SHOWN if answer.lower() in _YES_NO else "")
     if not question:
         raise ValueError("the column 'question' is missing or empty; fill it in")
-    answer = cells["answer"]
     return HumanAnswer(
         rater=cells.get("rater", NOBODY),
         question=question,
-        answer=_ANSWERS.get(answer.lower(), answer.lower()) if question == PREFERENCE else answer,
+        answer=_name_as_now(question, answer),
         shown=(left, right) if pair else (left,),
         prompt=cells.get("prompt", ""),
         text=cells.get("text", ""),
@@ -278,7 +291,16 @@ def _parse(cells: Mapping[str, str]) -> HumanAnswer:
         task=cells.get("task", ""),
         instructions=cells.get("instructions", ""),
         probability=_parse_number(cells, "probability"),
+        choices=tuple(cells["choices"].split(SEVERAL)) if "choices" in cells else (),
     )
+
+
+def _name_as_now(question: str, answer: str) -> str:
+    """Return an answer in the words of this version."""
+    lower = answer.lower()
+    if question == PREFERENCE:
+        return _ANSWERS.get(lower, lower)
+    return _YES_NO.get(lower, answer) if question == SHOWN else answer
 
 
 def _parse_side(cells: Mapping[str, str], side: str) -> ShownImages:
@@ -301,6 +323,21 @@ def _parse_number(cells: Mapping[str, str], name: str) -> float | None:
     if not 0 <= number < float("inf"):
         raise ValueError(f"{name} must be a number of 0 or more (got {cells[name]!r})")
     return number
+
+
+def find_places(samples: pd.DataFrame) -> dict[str, tuple[str, str, int]]:
+    """Return model, prompt and seed of each image of a run by its digest, for `locate`.
+
+    Args:
+        samples: The run's samples: columns model, prompt, seed and digest.
+    """
+    if "digest" not in samples:
+        return {}
+    named = samples[["digest", "model", "prompt", "seed"]].dropna()
+    return {
+        str(digest): (str(model), str(prompt), int(seed))
+        for digest, model, prompt, seed in named.itertuples(index=False, name=None)
+    }
 
 
 def locate(answers: Iterable[HumanAnswer], places: Mapping[str, tuple[str, str, int]]) -> Iterator[HumanAnswer]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
+from .correction import CorrectedDifference, Correction
 from .typed import Count, Interval, Number, Typed
 
 
@@ -23,6 +24,12 @@ class Score(Typed):
         [],
         description="present if the score rests on one prompt or one seed, whose variation is not in the interval",
         exclude_if=lambda notes: not notes,
+    )
+    correction: Correction | None = Field(
+        None,
+        description="present if people's labels correct it: the corrected score, or why there is none. Levels of "
+        "facets have it only if their labels suffice",
+        exclude_if=lambda correction: correction is None,
     )
 
 
@@ -72,9 +79,17 @@ class Result(Typed):
     prompts: str = Field(description="the prompt sources or files")
     score: Number | None = Field(description="the headline score; null if no sample has a value")
     ci: Interval | None = Field(description="its 95 % confidence interval `[lo, hi]`")
+    higher_is_better: bool | None = Field(
+        None, description="whether a higher headline score is better; null if neither is"
+    )
     interval: str | None = Field(
         description="method and question of the interval: "
         "`Wilson on effective n, prompts x seeds; new prompts of this kind and new seeds`"
+    )
+    correction: Correction | None = Field(
+        None,
+        description="present with `--correct`: the headline score corrected by people's labels",
+        exclude_if=lambda correction: correction is None,
     )
     upper_bound: UpperBound | None = Field(
         None,
@@ -89,7 +104,9 @@ class Result(Typed):
     n_seeds: Count = Field(description="number of seeds requested")
     n_ok: Count = Field(description="number of samples with a value (of pairs, for a metric of pairs)")
     n_failed: Count = Field(description="number of samples that failed")
-    n_missing: Count = Field(description="number of samples whose images never existed")
+    n_missing: Count = Field(
+        description="number of samples whose images never existed, or that no person was asked about"
+    )
     n_excluded: Count = Field(description="number of samples that the metric excludes")
     n_truncated: Count = Field(
         0, description="number of samples whose prompt is longer than the model reads; they are scored"
@@ -125,6 +142,11 @@ class Comparison(Typed):
         description="number of shared samples; of prompts, if a prompt's images are measured together"
     )
     interval: str = Field(description="method and question of the interval")
+    correction: CorrectedDifference | None = Field(
+        None,
+        description="present with `--correct`: the difference corrected by people's labels",
+        exclude_if=lambda correction: correction is None,
+    )
 
     @property
     def title(self) -> str:

@@ -14,8 +14,9 @@ from ..api.errors import BadFolder
 from ..api.text import fit_one_line
 from ..files.regular_file import TABLE_BYTES, open_regular
 from ..files.spreadsheet import unescape_table
+from ..io.prompt_file import parse_prompt_lines
 from ..storage.manifest_file import MANIFEST, read_manifest
-from ..storage.run_files import EVIDENCE
+from ..storage.run_files import EVIDENCE, PROMPTS
 from ..storage.run_lock import is_locked
 from .evidence import EvidenceRow
 from .manifest import Manifest, parse_manifest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..api.image import Truth
+    from ..api.prompt import Prompt
     from .chart import Chart
 
 
@@ -180,6 +182,21 @@ class Run:
     def measurements(self) -> pd.DataFrame:
         """Return one row per measured value: metric, model, prompt, cluster, seed, facets, measure, value."""
         return self._read("measurements.csv")
+
+    def prompts(self) -> list[Prompt]:
+        """Return the prompts, without images of their own.
+
+        Raises:
+            BadFolder: If an earlier version of t2i wrote the run, or the file is not valid.
+        """
+        if PROMPTS not in self.manifest.files:
+            raise BadFolder(
+                f"{self.path / PROMPTS}: is missing, because an earlier version of t2i wrote this run; run its "
+                "command again to write it"
+            )
+        with self._open_written(PROMPTS) as file:
+            text = file.read().decode()
+        return parse_prompt_lines(self.path / PROMPTS, text)
 
     def failures(self) -> pd.DataFrame:
         """Return one row per sample without a value: metric, model, prompt, seed, kind, reason."""

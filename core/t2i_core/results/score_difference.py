@@ -6,7 +6,7 @@ An evaluation and a comparison of stored runs share these rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypedDict
 
 import numpy as np
@@ -54,6 +54,25 @@ class Scoring(Protocol):
     def shares_seeds(self) -> bool:
         """True if images of one seed have something in common, whatever their prompts."""
         ...
+
+
+@dataclass(frozen=True)
+class StoredScoring:
+    """The metric and settings that compute scores from the rows of a stored run. See `Scoring`."""
+
+    metric: ResolvedComponent[MetricInfo]
+    instance: Metric
+    measures: tuple[SettledMeasure, ...]
+    shares_seeds: bool = True
+
+
+def make_stored_scoring(metric: ResolvedComponent[MetricInfo]) -> StoredScoring:
+    """Create a metric of a stored run again, with the bounds of its measures."""
+    with guard_plugin(metric, "to be made"):
+        instance = metric.info.create(metric.setup())
+    with guard_plugin(metric, "to say the bounds of its measures"):
+        measures = tuple(measure.settled(metric.options) for measure in metric.info.measures)
+    return StoredScoring(metric, instance, measures)
 
 
 class Clusters(TypedDict):

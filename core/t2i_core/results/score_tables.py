@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..api.terminal import make_table, shown
+from .correction_tables import make_correction_tables
 from .number_format import format_interval, format_number, format_p_value
 from .result import Comparison, JudgeAgreement, Result, Score
+from .verdict import describe_verdicts
 
 if TYPE_CHECKING:
     from .run import Run
 
 MOST_LEVELS = 8
 """A facet with more levels is shown by its lowest and highest."""
+
+MOST_NAMES = 12
+MOST_COMPARISONS = 10
+"""Rows of named scores and of comparisons that are shown without `every`."""
 
 
 def print_run(console: Console, run: Run) -> None:
@@ -34,21 +40,46 @@ def print_results(
     results: Sequence[Result],
     comparisons: Sequence[Comparison],
     agreements: Sequence[JudgeAgreement] = (),
+    *,
+    every: bool = True,
 ) -> None:
-    """Print scores with intervals, named scores, facets, comparisons of models, and the agreement of judges."""
+    """Print scores with intervals, comparisons of models, agreement of judges, and the verdict in words.
+
+    Args:
+        console: Where to print.
+        results: The results of a run.
+        comparisons: Its comparisons.
+        agreements: The agreement of its judges.
+        every: Print facets, and all named scores and comparisons; otherwise one line tells what is left out.
+    """
+    named, facets = _make_detail_tables(results)
+    left_out = [] if every or not facets.row_count else [f"{facets.row_count} scores by facet"]
     if results:
         console.print(_make_score_table(results))
-        for part in _make_detail_tables(results):
-            console.print(part)
+    if named.row_count and (every or named.row_count <= MOST_NAMES):
+        console.print("", named, sep="\n")
+    elif named.row_count:
+        left_out.append(f"{named.row_count} scores by name")
+    if facets.row_count and every:
+        console.print("", facets, sep="\n")
     if comparisons:
-        console.print(_make_comparison_table(comparisons))
+        shown_now = comparisons if every else comparisons[:MOST_COMPARISONS]
+        console.print(_make_comparison_table(shown_now))
+        if hidden := len(comparisons) - len(shown_now):
+            left_out.append(f"{hidden} comparisons")
     if agreements:
         console.print(_make_agreement_table(agreements))
+    for part in make_correction_tables(results, comparisons):
+        console.print(part)
     notes = dict.fromkeys(note for each in results for note in each.notes)
     for line in _describe_methods(results):
         console.print(shown(line, "dim"))
     for note in notes:
         console.print(shown(f"note: {note}"))
+    if left_out:
+        console.print(shown(f"not shown: {', '.join(left_out)} (--facets, or t2i runs show RUN)", "dim"))
+    for verdict in describe_verdicts(results, comparisons):
+        console.print(shown(verdict, "bold"))
 
 
 def _make_cells(*values: object) -> Iterator[Text]:
@@ -91,8 +122,8 @@ def _format_count(count: int) -> Text:
     return shown(count, "red" if count else "")
 
 
-def _make_detail_tables(results: Sequence[Result]) -> Iterator[RenderableType]:
-    """Yield tables of named scores, if there are several, and of facets."""
+def _make_detail_tables(results: Sequence[Result]) -> tuple[Table, Table]:
+    """Return the tables of named scores, if there are several, and of facets; they may be empty."""
     named = make_table("metric", "model", "name", "score", "95 % interval", title="by name")
     facets = make_table("metric", "model", "by", "level", "score", "95 % interval", title="by facet")
     for each in results:
@@ -105,10 +136,7 @@ def _make_detail_tables(results: Sequence[Result]) -> Iterator[RenderableType]:
                 place = facet if len(each.facets) == 1 else f"{measure} by {facet}"
                 for level, score in _select_levels(levels):
                     facets.add_row(*_make_cells(*who, place, level, *_format_score(score)))
-    for table in (named, facets):
-        if table.row_count:
-            yield ""
-            yield table
+    return named, facets
 
 
 def _format_score(score: Score) -> tuple[str, str]:

@@ -8,7 +8,11 @@ The functions take arrays and know nothing of metrics or plugins:
 - `block_jackknife` for scores of a whole set of images (FID, KID),
 - `level_spread` for "which seeds are best", compared with chance,
 - `cohen_kappa`, `fleiss_kappa`, `krippendorff_alpha`, `phi` for the agreement of raters,
-- `spearman`, `kendall` for rank correlations,
+- `corrected_mean`, `corrected_difference`, `corrected_statistics` and `corrected_statistic_differences` for a
+  judge's values that people's labels correct,
+- `draw_labels`, `draw_cells` and `allocate_labels` for the rows that people should label,
+- `spearman`, `kendall` for rank correlations; `cluster_spearman` and `kendall_tau_b` for values in clusters,
+- `pairwise_accuracy`, `accuracy_with_ties` of a metric beside people, on `make_pairs` or `pair_items`,
 - `wilson`, `clopper_pearson`, `holm`, `cluster_weights`.
 
 Every interval names its method. Those over prompts and seeds name the question that they answer too, and
@@ -16,11 +20,17 @@ Every interval names its method. Those over prompts and seeds name the question 
 """
 
 from .agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, phi
+from .cluster_correlation import cluster_spearman
 from .comparison import PairedDifference, holm, limit_difference, paired_difference, statistic_differences
+from .corrected_statistics import corrected_statistic_differences, corrected_statistics
+from .correction import Correction, corrected_difference, corrected_mean
 from .correlation import Correlation, kendall, spearman
 from .design import ONE_PROMPT, ONE_SEED, Question
 from .estimate import Estimate
+from .item_pairs import PairCounts, Pairs, count_pairs, make_pairs, pair_items
+from .label_sampling import LabelAllocation, LabelDraw, allocate_labels, draw_cells, draw_labels
 from .means import mean_interval
+from .pairwise_accuracy import accuracy_with_ties, choose_epsilon, kendall_tau_b, pairwise_accuracy
 from .proportions import clopper_pearson, wilson
 from .resampling import block_jackknife, cluster_weights, statistic_intervals
 from .spread import Spread, level_spread
@@ -28,23 +38,43 @@ from .spread import Spread, level_spread
 __all__ = [
     "ONE_PROMPT",
     "ONE_SEED",
+    "Correction",
     "Correlation",
     "Estimate",
+    "LabelAllocation",
+    "LabelDraw",
+    "PairCounts",
     "PairedDifference",
+    "Pairs",
     "Question",
     "Spread",
+    "accuracy_with_ties",
+    "allocate_labels",
     "block_jackknife",
+    "choose_epsilon",
     "clopper_pearson",
+    "cluster_spearman",
     "cluster_weights",
     "cohen_kappa",
+    "corrected_difference",
+    "corrected_mean",
+    "corrected_statistic_differences",
+    "corrected_statistics",
+    "count_pairs",
+    "draw_cells",
+    "draw_labels",
     "fleiss_kappa",
     "holm",
     "kendall",
+    "kendall_tau_b",
     "krippendorff_alpha",
     "level_spread",
     "limit_difference",
+    "make_pairs",
     "mean_interval",
+    "pair_items",
     "paired_difference",
+    "pairwise_accuracy",
     "phi",
     "spearman",
     "statistic_differences",

@@ -9,6 +9,7 @@ References:
     J. Cohen, A coefficient of agreement for nominal scales (1960).
     J. L. Fleiss, Measuring nominal scale agreement among many raters (1971).
     K. Krippendorff, Content analysis, 2nd edition (2004), chapter 11.
+    K. Krippendorff, Computing Krippendorff's alpha-reliability (2011), for ordinal and interval answers.
     J. Gorodkin, Comparing two K-category assignments by a K-category correlation coefficient (2004), for phi.
 """
 
@@ -16,12 +17,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from .coded_answers import (
+    ROUNDING,
+    CodedAnswers,
+    Coefficient,
+    OfCounts,
+    coefficient_of,
+    compare_distance,
+    compare_equal,
+    compute_alpha,
+    compute_fleiss,
+    encode,
+    read_coded_answers,
+    sort_answers,
+)
 from .design import FEW, Codes, Design, Floats, Term
 from .estimate import Estimate, check_level, estimate_from_variance
 from .proportions import clopper_pearson
@@ -32,18 +47,10 @@ QUESTIONS: dict[Raters, str] = {
     "fixed": "new items of this kind, these raters",
     "new": "new items of this kind and new raters",
 }
+Measurement = Literal["nominal", "ordinal", "interval"]
+"""Level of measurement of answers: which differences between two answers mean something."""
+
 _ROUNDS = 1000
-_ROUNDING = 1e-12
-
-Coefficient = tuple[float, float]
-"""A coefficient (NaN if it does not exist) and the disagreement that chance would give, in [0, 1]."""
-
-
-def _encode(labels: Iterable[Hashable]) -> Codes:
-    """Number labels of any hashable kind in the order in which they occur."""
-    codes: dict[Hashable, int] = {}
-    return np.array([codes.setdefault(label, len(codes)) for label in labels], dtype=np.intp)
-
 
 # two raters -----------------------------------------------------------------------------------------------------
 
@@ -92,14 +99,14 @@ def phi(
 def _compute_kappa(shares: Floats) -> Coefficient:
     expected = 1 - float((shares.sum(axis=0) * shares.sum(axis=1)).sum())
     observed = 1 - float(np.trace(shares))
-    return (1 - observed / expected if expected > _ROUNDING else math.nan), expected
+    return (1 - observed / expected if expected > ROUNDING else math.nan), expected
 
 
 def _compute_phi(shares: Floats) -> Coefficient:
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     chance = float((rows * columns).sum())
     spreads = (1 - float(np.square(rows).sum())) * (1 - float(np.square(columns).sum()))
-    value = (float(np.trace(shares)) - chance) / math.sqrt(spreads) if spreads > _ROUNDING else math.nan
+    value = (float(np.trace(shares)) - chance) / math.sqrt(spreads) if spreads > ROUNDING else math.nan
     return value, 1 - chance
 
 
@@ -115,10 +122,10 @@ def _estimate_pair(
     n = len(first)
     if len(second) != n:
         raise ValueError(f"a and b must pair up, got {n} and {len(second)} answers")
-    items = np.arange(n) if cluster is None else _encode(cluster)
+    items = np.arange(n) if cluster is None else encode(cluster)
     if len(items) != n:
         raise ValueError(f"cluster must have one label for each of {n} items, got {len(items)}")
-    codes = _encode([*first, *second])
+    codes = encode([*first, *second])
     answers = int(codes.max()) + 1 if n else 0
 
     def compute(weights: Floats) -> Coefficient:
@@ -138,10 +145,11 @@ def krippendorff_alpha(
     cluster: Iterable[Hashable] | None = None,
     *,
     excluded: Collection[Hashable] = (),
+    measurement: Measurement = "nominal",
     raters: Raters = "fixed",
     level: float = 0.95,
 ) -> Estimate:
-    """Return Krippendorff's nominal alpha of answers with its confidence interval.
+    """Return Krippendorff's alpha of answers with its confidence interval.
 
     Raters may have answered on different items. Items with a single answer do not count.
 
@@ -151,6 +159,8 @@ def krippendorff_alpha(
         answer: The answers.
         cluster: The cluster of each answer's item, such as its prompt. If None, each item is its own.
         excluded: Answers that count as missing, such as ties.
+        measurement: The level of measurement. "nominal": two answers are equal or not. "ordinal": numbers of which
+            only the order counts, as of a rating scale. "interval": numbers whose differences count.
         raters: "fixed" for an interval about these raters; "new" resamples them too, which takes at least three.
         level: The confidence level, in (0, 1).
 
@@ -159,10 +169,18 @@ def krippendorff_alpha(
 
     Raises:
         ValueError: If the lengths differ, a rater answers twice on an item, an item lies in two clusters, `raters`
-            is unknown, or the level lies outside (0, 1).
+            or `measurement` is unknown, answers to be ordered are not finite numbers, or the level lies outside
+            (0, 1).
     """
-    answers = _read_answers(item, rater, answer, cluster, excluded)
-    return _estimate_answers(_compute_alpha, answers, raters, level)
+    if measurement not in get_args(Measurement):
+        raise ValueError(f"measurement must be one of {', '.join(get_args(Measurement))}, got {measurement!r}")
+    given = list(answer)
+    answers = read_coded_answers(item, rater, given, cluster, excluded)
+    if measurement == "nominal":
+        return _estimate_answers(compare_equal(compute_alpha), answers, raters, level)
+    answers, values = sort_answers(answers, [each for each in given if each not in excluded])
+    scale = values if measurement == "interval" else None
+    return _estimate_answers(compare_distance(scale), answers, raters, level)
 
 
 def fleiss_kappa(
@@ -184,96 +202,24 @@ def fleiss_kappa(
     Raises:
         ValueError: If items have different numbers of answers, or as `krippendorff_alpha` raises it.
     """
-    answers = _read_answers(item, rater, answer, cluster, ())
+    answers = read_coded_answers(item, rater, answer, cluster, ())
     if len(set(np.bincount(answers.item))) > 1:
         raise ValueError("items have different numbers of answers; use krippendorff_alpha")
-    return _estimate_answers(_compute_fleiss, answers, raters, level)
+    return _estimate_answers(compare_equal(compute_fleiss), answers, raters, level)
 
 
-def _compute_alpha(agreement: float, counts: Floats) -> Coefficient:
-    n = float(counts.sum())
-    expected = (n**2 - float(np.square(counts).sum())) / (n * (n - 1)) if n > 1 else 0.0
-    return (1 - (1 - agreement) / expected if expected > _ROUNDING else math.nan), expected
-
-
-def _compute_fleiss(agreement: float, counts: Floats) -> Coefficient:
-    expected = 1 - float(np.square(counts / counts.sum()).sum())
-    return (1 - (1 - agreement) / expected if expected > _ROUNDING else math.nan), expected
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """Answers as codes from 0, each of shape (n,)."""
-
-    item: Codes
-    rater: Codes
-    answer: Codes
-    cluster: Codes
-
-    def take(self, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Answers:
-        """Return some of the answers, their items numbered anew."""
-        return _Answers(_encode(self.item[rows]), self.rater[rows], self.answer[rows], self.cluster[rows])
-
-
-def _read_answers(
-    item: Iterable[Hashable],
-    rater: Iterable[Hashable],
-    answer: Iterable[Hashable],
-    cluster: Iterable[Hashable] | None,
-    excluded: Collection[Hashable],
-) -> _Answers:
-    items = list(item)
-    columns = {"item": items, "rater": list(rater), "answer": list(answer)}
-    columns["cluster"] = items if cluster is None else list(cluster)
-    if len({len(column) for column in columns.values()}) > 1:
-        lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
-        raise ValueError(f"every answer needs its item, rater and cluster, got {lengths}")
-    kept = [i for i, given in enumerate(columns["answer"]) if given not in excluded]
-    found = _Answers(**{name: _encode(column[i] for i in kept) for name, column in columns.items()})
-    if len(set(zip(found.item, found.rater, strict=True))) < len(kept):
-        raise ValueError("a rater answers twice on one item")
-    if len(set(zip(found.item, found.cluster, strict=True))) > len(set(found.item)):
-        raise ValueError("an item lies in more than one cluster")
-    return found
-
-
-def _coefficient_of(
-    of: Callable[[float, Floats], Coefficient], answers: _Answers
-) -> tuple[Callable[[Floats], Coefficient], Codes]:
-    """Return a coefficient as a function of items' weights, and the cluster of each item with two answers."""
-    size = np.bincount(answers.item)
-    answers = answers.take((size > 1)[answers.item]) if len(size) else answers
-    items = int(answers.item.max()) + 1 if len(answers.item) else 0
-    kinds = int(answers.answer.max()) + 1 if items else 0
-    counts = np.bincount(answers.item * kinds + answers.answer, minlength=items * kinds).reshape(items, kinds)
-    size = counts.sum(axis=1)
-    # the pairs of equal answers among all pairs of an item, times its number of answers
-    agreed = (np.square(counts).sum(axis=1) - size) / np.maximum(size - 1, 1)
-    cluster = np.zeros(items, dtype=np.intp)
-    cluster[answers.item] = answers.cluster
-
-    def compute(weights: Floats) -> Coefficient:
-        # no dot products: BLAS starts threads for those, which wait on a busy machine
-        weighted = (counts * weights[:, None]).sum(axis=0)
-        return of(float((agreed * weights).sum()) / float(weighted.sum()), weighted)
-
-    return compute, cluster
-
-
-def _estimate_answers(
-    of: Callable[[float, Floats], Coefficient], answers: _Answers, raters: Raters, level: float
-) -> Estimate:
+def _estimate_answers(of: OfCounts, answers: CodedAnswers, raters: Raters, level: float) -> Estimate:
     check_level(level)
     if raters not in QUESTIONS:
         raise ValueError(f"raters must be one of {', '.join(QUESTIONS)}, got {raters!r}")
-    estimate = _estimate_over_items(*_coefficient_of(of, answers), level)
+    estimate = _estimate_over_items(*coefficient_of(of, answers), level)
     if raters == "fixed" or math.isnan(estimate.lo):
         return replace(estimate, question=QUESTIONS[raters])
     estimate = replace(estimate, question=QUESTIONS["new"])
     distinct = np.unique(answers.rater)
     without = []
     for one in distinct if len(distinct) > 2 else ():
-        compute, items = _coefficient_of(of, answers.take(answers.rater != one))
+        compute, items = coefficient_of(of, answers.take(answers.rater != one))
         without.append(compute(np.ones(len(items)))[0] if len(items) else math.nan)
     if not without or not np.isfinite(without).all():
         note = f"{len(distinct)} raters: too few to say what others would answer"
@@ -288,7 +234,7 @@ def _add_raters(estimate: Estimate, without: list[float], level: float) -> Estim
     than narrow.
     """
     se = block_jackknife(estimate.value, without).se or 0.0
-    if se <= _ROUNDING:
+    if se <= ROUNDING:
         return estimate
     items, n = (estimate.se or 0.0) ** 2, len(without)
     variance = items + se**2
@@ -323,7 +269,7 @@ def _estimate_over_items(compute: Callable[[Floats], Coefficient], cluster: Code
         )
     value = min(max(value, -1.0), 1.0)
     notes = (f"{clusters} items: with fewer than {FEW} the interval is rough",) if clusters < FEW else ()
-    if value > 1 - _ROUNDING:
+    if value > 1 - ROUNDING:
         return _estimate_perfect(expected, clusters, notes, level)
     replicates = replicate(
         lambda weights: {"value": compute(weights)[0]},

@@ -42,7 +42,8 @@ class PairedDifference:
     notes: tuple[str, ...] = ()
 
 
-def _make_comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
+def make_comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
+    """Return an estimated difference of `n` shared rows with its p-value."""
     if estimate.df is not None and estimate.se:
         p = 2 * float(scipy.special.stdtr(estimate.df, -abs(estimate.value) / estimate.se))
     elif not design.terms or math.isnan(estimate.lo):
@@ -106,7 +107,7 @@ def paired_difference(
         low, high = 0.0, 1.0
     check_range(float(both.min()), float(both.max()), (low, high))
     estimate = estimate_mean(sample, design, form="t", bounds=limit_difference(low, high), level=level)
-    return _make_comparison(estimate, design, len(sample.value))
+    return make_comparison(estimate, design, len(sample.value))
 
 
 def limit_difference(low: float | None, high: float | None) -> Range:
@@ -168,7 +169,7 @@ def statistic_differences(
 
         value = replicates.full[a] - replicates.full[b]
         estimate = replicates.estimate(value, difference, form="t", bounds=bounds, level=level)
-        comparisons[a, b] = _make_comparison(estimate, replicates.design, np.size(prompt))
+        comparisons[a, b] = make_comparison(estimate, replicates.design, np.size(prompt))
     return comparisons
 
 

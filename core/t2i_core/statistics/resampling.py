@@ -95,7 +95,15 @@ class Replicates:
     design: Design
 
     def estimate(
-        self, value: float, of: Callable[[Draws], Floats], *, form: Form, bounds: Range, level: float
+        self,
+        value: float,
+        of: Callable[[Draws], Floats],
+        *,
+        form: Form,
+        bounds: Range,
+        level: float,
+        extra_variance: float = 0.0,
+        most_df: float = math.inf,
     ) -> Estimate:
         """Return a value with its interval.
 
@@ -106,6 +114,8 @@ class Replicates:
             form: The form of the interval.
             bounds: The range of the value.
             level: The confidence level, in (0, 1).
+            extra_variance: Addition to the variance.
+            most_df: Limit of the degrees of freedom.
         """
         design = self.design
         if not math.isfinite(value):
@@ -126,6 +136,7 @@ class Replicates:
             variance = max(variances)
         if variance <= rounding:
             return estimate_constant(value, design, bounds=bounds, level=level).with_notes(*notes)
+        variance, df = variance + extra_variance, min(df, most_df)
         estimate = estimate_from_variance(value, variance, df, design, form=form, bounds=bounds, level=level)
         method = f"{estimate.method}, reweighted {len(draws[0])} times"
         return replace(estimate, method=method).with_notes(*notes)

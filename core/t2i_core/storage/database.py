@@ -66,7 +66,7 @@ class Database:
             self.execute("pragma cache_size=-16000")  # 16 MB: keys are in random order
             self.execute("pragma journal_mode=wal")
             self.execute("pragma synchronous=normal")
-            for statement in schema.split(";"):
+            for statement in schema.split(";\n"):
                 self.execute(statement)
         except BadFolder:
             self.close()

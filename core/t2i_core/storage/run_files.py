@@ -25,6 +25,9 @@ EXPORTS = ".exports"
 EVIDENCE = "evidence.jsonl"
 """Why the worst samples have their values."""
 
+PROMPTS = "prompts.jsonl"
+"""The prompts, in the form of a file of prompts."""
+
 _MODEL = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 """A model's name in paths, as `slug` writes it."""
 
@@ -32,6 +35,7 @@ _MODEL_FOLDER = re.compile(_MODEL)
 _IMAGE_FOLDER_FILE = re.compile(r"metadata\.jsonl|[0-9]{5,}-[0-9]+\.png")
 _RUN_FILE = re.compile(
     rf"{re.escape(MANIFEST)}|{re.escape(MARK)}|(samples|measurements|failures)\.csv|{re.escape(EVIDENCE)}"
+    rf"|{re.escape(PROMPTS)}"
     rf"|{re.escape(EXPORTS)}"
 )
 _LOCK = re.compile(rf"{re.escape(LOCK)}(-[0-9]+-of-[0-9]+)?")

@@ -5,6 +5,7 @@ samples.csv        one line per image: model, prompt, seed, status, reason, path
 measurements.csv   one line per measured value
 failures.csv       one line per sample without a value, with the reason
 evidence.jsonl     why the worst samples have their values, if a metric says so
+prompts.jsonl      the prompts, with what their images must show
 images/MODEL/...   links to the kept images (copies if links are not possible), which outlive the cache; for
                    `t2i generate` also metadata.jsonl
 .exports           paths of the files that sinks wrote, one a line
@@ -15,6 +16,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,7 +69,7 @@ class RunFolder:
         self._digest = plan_digest
         self._shard = shard
         self._written: list[str] = []
-        self._image_folders: set[Path] = set()
+        self._image_folders: set[str] = set()
         # `t2i runs` holds the lock for a moment to see whether a run is in progress
         self._lock = FileLock(self.path / name_lock(shard), timeout=0.5)
 
@@ -227,13 +229,16 @@ class RunFolder:
                 named.to_csv(file, index=False, header=False, chunksize=20_000, lineterminator=_LINE_END)
         self._written.append(name)
 
-    def write_json_lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
+    def write_json_lines(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Write one JSON object per line, completely or not at all. Without records, remove the file."""
-        if not records:
+        lines = (f"{json.dumps(record, ensure_ascii=False, allow_nan=False)}\n" for record in records)
+        first = next(lines, None)
+        if first is None:
             self.remove(name)
             return
         with self.open_text(name) as file:
-            file.writelines(f"{json.dumps(record, ensure_ascii=False, allow_nan=False)}\n" for record in records)
+            file.write(first)
+            file.writelines(lines)
         self._written.append(name)
 
     @contextmanager
@@ -264,19 +269,19 @@ class RunFolder:
             BadFolder: If the folder cannot be written.
         """
         name = make_run_image_name(place, prompt_number, seed)
-        target = self.path / name
+        target = os.path.join(self.path, name)  # noqa: PTH118 - a Path for each image costs as much as its link
         try:
-            if target.parent not in self._image_folders:
-                make_parents(self.path, target)
-                self._image_folders.add(target.parent)
+            if place not in self._image_folders:
+                make_parents(self.path, Path(target))
+                self._image_folders.add(place)
             try:
-                target.hardlink_to(image.path)
+                os.link(image.path, target)
             except FileExistsError:
-                if not target.samefile(image.path):
-                    target.unlink()
-                    _link_or_copy(image.path, target)
+                if not os.path.samefile(image.path, target):  # noqa: PTH121
+                    os.unlink(target)  # noqa: PTH108
+                    _link_or_copy(image.path, Path(target))
             except OSError:
-                _copy_whole(image.path, target)
+                _copy_whole(image.path, Path(target))
         except OSError as error:
             if not image.path.exists():
                 raise FileNotFoundError(errno.ENOENT, "gone", str(image.path)) from error

@@ -37,8 +37,11 @@ DATABASE = "store-6.sqlite"
 
 _DIGEST_BYTES = 32
 
+_encode_json = json.JSONEncoder(allow_nan=False).encode
+
 # Observations take kilobytes: a table without rowid would hold few on a page, and reading would take three times
-# as long. `at` is when one was kept, in nanoseconds: the cache is cleaned by it.
+# as long. `at` is when one was kept, in nanoseconds: the cache is cleaned by it. An image that is kept takes the
+# place of the reason why there was none, in the same statement.
 _SCHEMA = """
 create table if not exists images (
     key blob primary key, value blob not null, path text, bytes integer not null, changed integer not null,
@@ -50,6 +53,8 @@ create table if not exists truths (key blob primary key, value blob not null) wi
 create table if not exists observations (key blob primary key, value blob not null, at integer not null);
 create table if not exists settings (key blob primary key, value blob not null) without rowid;
 create table if not exists rates (key blob primary key, value blob not null) without rowid;
+create trigger if not exists image_made after insert on images
+begin delete from failures where key = new.key; end;
 """
 
 
@@ -306,21 +311,22 @@ class Store:
         else:
             data, (width, height) = encode_png(image), get_size(image)
             digest = hashlib.sha256(data).hexdigest()
-        details = json.dumps([width, height, said], allow_nan=False)
+        details = _encode_json([width, height, said])
         drawn = None if truth is None else truth.to_bytes()
         try:
-            stat = found.path.stat() if path else self._write(Path(self._name(digest)), data, digest)
+            stat = found.path.stat() if path else self._write(data, digest)
         except OSError as error:
             raise explain_unusable(self.folder, error) from error
         own, named = bytes.fromhex(key), bytes.fromhex(digest)
         kept = _Kept(named + details.encode(), path, stat.st_size, stat.st_mtime_ns, int(drawn is not None))
-        with self._rows.together():
-            if path is None and (before := self._find([key])[0]) is not None:
-                return self._image(before)
-            if drawn is not None:
-                self._rows.put("truths", named, drawn)
-            self._rows.put("images", own, *kept, named)
-            self._rows.execute("delete from failures where key = ?", own)
+        is_new = drawn is None and self._made is None
+        if not (is_new and self._rows.add("images", own, *kept, named)):
+            with self._rows.together():
+                if path is None and (before := self._find([key])[0]) is not None:
+                    return self._image(before)
+                if drawn is not None:
+                    self._rows.put("truths", named, drawn)
+                self._rows.put("images", own, *kept, named)
         self._note(key)
         return self._image(kept)
 
@@ -386,7 +392,7 @@ class Store:
             TypeError: If they are not plain data.
             ValueError: If they are not plain data.
         """
-        text = json.dumps(redact_data(dict(settings)), allow_nan=False)
+        text = _encode_json(redact_data(dict(settings)))
         self._rows.put("settings", fingerprint.encode(), text.encode())
 
     def rate(self, name: str) -> float | None:
@@ -405,11 +411,11 @@ class Store:
     def _name(self, digest: str) -> str:
         return f"{self._images}/{make_image_name(digest)}"
 
-    def _write(self, path: Path, data: bytes, digest: str) -> os.stat_result:
+    def _write(self, data: bytes, digest: str) -> os.stat_result:
         """Write an image's file, whole or not at all, unless it is there already; return its status."""
-        with contextlib.suppress(FileNotFoundError):
-            if digest_file(path) == digest:
-                return path.stat()
+        path = Path(self._name(digest))
+        if path.exists() and digest_file(path) == digest:
+            return path.stat()
         if digest[:2] not in self._image_folders:
             path.parent.mkdir(exist_ok=True)
             self._image_folders.add(digest[:2])

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from t2i_core.statistics import cohen_kappa, fleiss_kappa, krippendorff_alpha, phi
 
@@ -47,6 +47,62 @@ def columns(said):
 def test_alpha_is_krippendorffs(said, value) -> None:
     """Krippendorff, Computing Krippendorff's alpha-reliability (2011), examples A, B and C."""
     assert krippendorff_alpha(*columns(said)).value == pytest.approx(value, abs=5e-4)
+
+
+@pytest.mark.parametrize(("measurement", "value"), [("ordinal", 0.815), ("interval", 0.849)])
+def test_alpha_of_ordered_answers_is_krippendorffs(measurement, value) -> None:
+    """The same source, example E, whose answers are those of example C."""
+    items, raters, answers = columns(NOMINAL)
+    numbers = [int(answer) for answer in answers]
+    found = krippendorff_alpha(items, raters, numbers, measurement=measurement)
+    assert found.value == pytest.approx(value, abs=5e-4)
+    assert found.lo < found.value < found.hi < 1
+
+
+def alpha_by_definition(answers: dict[tuple[int, int], float], measurement: str) -> float:
+    """Return alpha from its definition: squared distances of all pairs of answers, within items and in all."""
+    items = sorted({item for item, _ in answers})
+    own = {item: [answers[key] for key in answers if key[0] == item] for item in items}
+    own = {item: values for item, values in own.items() if len(values) > 1}
+    every = [value for values in own.values() for value in values]
+
+    def distance(a: float, b: float) -> float:
+        if measurement == "interval":
+            return (a - b) ** 2
+        low, high = sorted((a, b))
+        between = sum(low <= value <= high for value in every)
+        return (between - (every.count(a) + every.count(b)) / 2) ** 2 if a != b else 0.0
+
+    observed = sum(
+        distance(a, b) / (len(values) - 1) for values in own.values() for a, b in permutations(values, 2)
+    ) / len(every)
+    expected = sum(distance(a, b) for a, b in permutations(every, 2)) / (len(every) * (len(every) - 1))
+    return 1 - observed / expected if expected else math.nan
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 5), st.integers(0, 3)), st.integers(-2, 3).map(float), min_size=2, max_size=18
+    ),
+    st.sampled_from(["ordinal", "interval"]),
+)
+def test_alpha_of_ordered_answers_is_its_definition(answers, measurement) -> None:
+    assume(max(Counter(item for item, _ in answers).values()) > 1)
+    items, raters = zip(*answers, strict=True)
+    found = krippendorff_alpha(items, raters, answers.values(), measurement=measurement)
+    expected = alpha_by_definition(answers, measurement)
+    assert found.value == pytest.approx(max(expected, -1), nan_ok=True)
+
+
+def test_ordinal_alpha_knows_only_the_order() -> None:
+    items, raters, answers = columns(NOMINAL)
+    ratings = [int(answer) for answer in answers]
+    cubes = [rating**3 for rating in ratings]
+    ordinal = [krippendorff_alpha(items, raters, each, measurement="ordinal").value for each in (ratings, cubes)]
+    assert ordinal[0] == ordinal[1]
+    interval = [krippendorff_alpha(items, raters, each, measurement="interval").value for each in (ratings, cubes)]
+    assert interval[0] != interval[1]
 
 
 def fleiss_answers():
@@ -243,6 +299,12 @@ def test_nothing_to_compare_has_no_value() -> None:
         (lambda: krippendorff_alpha([0, 0], "AA", "ab"), "answers twice"),
         (lambda: krippendorff_alpha([0, 0], "AB", "ab", "xy"), "more than one cluster"),
         (lambda: krippendorff_alpha([0, 0], "AB", "ab", raters="some"), "raters must be one of fixed, new"),
+        (
+            lambda: krippendorff_alpha([0, 0], "AB", "ab", measurement="ratio"),
+            "measurement must be one of nominal",
+        ),
+        (lambda: krippendorff_alpha([0, 0], "AB", "ab", measurement="ordinal"), "must be numbers"),
+        (lambda: krippendorff_alpha([0, 0], "AB", [1, math.inf], measurement="interval"), "must be finite"),
         (lambda: fleiss_kappa([0, 0, 1], "ABA", "aba"), "use krippendorff_alpha"),
     ],
 )
@@ -275,6 +337,32 @@ def test_intervals_over_items_hold(items, right) -> None:
         held.update(name for name, one in found.items() if one.lo <= truth <= one.hi)
     assert {name: count for name, count in held.items() if count < BAR * WORLDS} == {}
     assert len(held) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("items", [50, 200])
+@pytest.mark.parametrize("right", [0.5, 0.8])
+def test_intervals_of_ratings_hold(items, right) -> None:
+    """Three raters give an item's rating, or one beside it; alpha in the population follows from the chances."""
+    chances = np.zeros((5, 5))
+    for rating in range(5):
+        for step, chance in ((0, right), (-1, (1 - right) / 2), (1, (1 - right) / 2)):
+            chances[rating, min(max(rating + step, 0), 4)] += chance
+    shares = chances.mean(axis=0)
+    truth = {}
+    for measurement, scale in (("interval", np.arange(5.0)), ("ordinal", np.cumsum(shares) - shares / 2)):
+        apart = np.square(scale[:, None] - scale)
+        within = np.einsum("cx,cy,xy->", chances, chances, apart) / 5
+        truth[measurement] = 1 - within / np.einsum("x,y,xy->", shares, shares, apart)
+    rng, held = np.random.default_rng(2), Counter()
+    item, rater = np.tile(np.arange(items), 3), np.repeat(np.arange(3), items)
+    for _ in range(WORLDS):
+        facts = rng.integers(0, 5, items)
+        said = np.array([[rng.choice(5, p=chances[fact]) for fact in facts] for _ in range(3)])
+        for measurement, value in truth.items():
+            found = krippendorff_alpha(item, rater, said.ravel().tolist(), measurement=measurement)
+            held[measurement] += found.lo <= value <= found.hi
+    assert {name: count for name, count in held.items() if count < BAR * WORLDS} == {}
 
 
 @pytest.mark.slow

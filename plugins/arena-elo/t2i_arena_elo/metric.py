@@ -15,6 +15,7 @@ from t2i_core.api import (
     Excluded,
     Need,
     Note,
+    Observed,
     PairMetric,
     Query,
     Row,
@@ -32,7 +33,7 @@ from .battles import Battle
 from .fit import LEAST, DecidedBattles, maximise
 from .options import EloOptions
 from .ratings import MEAN, POINTS, ModelFit, decided_battles, find_maxima, fit_ratings, in_points
-from .rows import battles_by_pair, battles_of, rows_of_unit, verdict_of
+from .rows import battles_by_pair, battles_of, rows_of_unit, turn_verdict, verdict_of
 from .sampling import gains
 
 NEED = "preferred"
@@ -102,12 +103,18 @@ class Elo(TableMetric, PairMetric):
     def _answers(self, unit: Unit) -> list[Battle]:
         observed = unit.one()
         a, b = observed.samples
-        turned = not self.options.both_orders and _draw(a, b)[1] == 1
+        if votes := _list_votes(observed, self._is_turned(a, b)):
+            return votes
+        turned = self._is_turned(a, b)
         orders = [(b.model, a.model), (a.model, b.model)] if turned else [(a.model, b.model), (b.model, a.model)]
         return [
             Battle(a.prompt.id, left, right, verdict_of(answer.verdict))
             for (left, right), answer in zip(orders, observed.all(NEED), strict=False)
         ]
+
+    def _is_turned(self, a: Sample, b: Sample) -> bool:
+        """Return whether the first query about a pair shows the second model's image first."""
+        return not self.options.both_orders and _draw(a, b)[1] == 1
 
     def _from_files(self, unit: Unit) -> list[Battle]:
         """Return the battles of this seed. Battles without a seed go to the first unit of the pair."""
@@ -195,6 +202,26 @@ class _DecidedRows:
             DecidedBattles(data.models, data.left[part], data.right[part], data.score[part])
         )
         return (len(found) == 1 or self.model_fit.regularised) and (with_order or not self.model_fit.order)
+
+
+def _list_votes(observed: Observed, turned: bool) -> list[Battle]:
+    """Return a battle for each person who answered, with the sides as the person saw them; none if none did.
+
+    Both orders of a pair have the same votes, so those of the first query are all of them.
+    """
+    shown = [sample.model for sample in observed.samples]
+    first, second = reversed(shown) if turned else shown
+    return [
+        Battle(
+            observed.prompt.id,
+            *((first, second) if vote.as_shown else (second, first)),
+            verdict_of(vote.answer) if vote.as_shown else turn_verdict(verdict_of(vote.answer)),
+            judge=vote.rater,
+            human=True,
+        )
+        for answer in observed.all(NEED)[:1]
+        for vote in answer.votes
+    ]
 
 
 def _draw(a: Sample, b: Sample) -> tuple[float, int]:

@@ -32,7 +32,7 @@ def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
     facets: dict[str, str | int | float] = {
         "verdict": battle.verdict,
         "shown": "second" if turned else "first",
-        "judge": battle.judge,
+        "rater" if battle.human else "judge": battle.judge,
         "human": "yes" if battle.human else "no",
     }
     if number is not None:
@@ -55,7 +55,7 @@ def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "su
     a, b = models.of(table["model_a"]), models.of(table["model_b"])
     turned = (table["shown"].astype(str) == "second").to_numpy()
     texts = {name: _Codes() for name in ("prompt", "subset", "judge")}
-    columns = {"prompt": table[prompt], "subset": table.get(subset), "judge": table.get("judge")}
+    columns = {"prompt": table[prompt], "subset": table.get(subset), "judge": _list_judges(table)}
     blank = pd.Series("", index=table.index)
     codes = {name: texts[name].of(blank if column is None else column) for name, column in columns.items()}
     places = {verdict: code for code, verdict in enumerate(VERDICTS)}
@@ -75,6 +75,14 @@ def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "su
         time=np.full(len(table), np.nan),
         **codes,
     )
+
+
+def _list_judges(table: pd.DataFrame) -> pd.Series[object] | None:
+    """Return who gave each verdict: the person (rater), or the judge; earlier versions had one column for both."""
+    judges, raters = table.get("judge"), table.get("rater")
+    if raters is None or judges is None:
+        return judges if raters is None else raters
+    return raters.astype(object).where(raters.notna(), judges.astype(object))
 
 
 class _Codes:
@@ -104,6 +112,12 @@ def rows_of_unit(battles: list[Battle], first: str) -> Iterator[Row]:
         alike = (battle.left, battle.judge, battle.verdict, battle.human)
         count = seen[alike] = seen.get(alike, 0) + 1
         yield row_of(battle, first, count if count > 1 else None)
+
+
+def turn_verdict(verdict: Verdict) -> Verdict:
+    """Return the verdict on two images in the other order."""
+    turned: dict[Verdict, Verdict] = {"left": "right", "right": "left"}
+    return turned.get(verdict, verdict)
 
 
 def verdict_of(answer: str) -> Verdict:

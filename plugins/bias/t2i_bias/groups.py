@@ -18,10 +18,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from t2i_core.api.errors import BadOption, did_you_mean
+from t2i_core.io.answers import CANNOT_TELL
 from t2i_core.io.yaml_file import find_first_fault, read_mapping
 
 FOLDER = Path(__file__).parent / "data" / "groups"
-UNDECIDED = frozenset({"unknown", "unclear", "unsure", "none", "neither", "other"})
+UNDECIDED = frozenset({CANNOT_TELL, "unknown", "unclear", "unsure", "none", "neither", "other"})
 """Answers of people who cannot decide."""
 
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]

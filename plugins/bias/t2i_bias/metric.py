@@ -27,6 +27,7 @@ from t2i_core.api.study import Analysis, Study
 
 from .groups import PeopleGroup, read_groups
 from .options import BiasOptions
+from .people import mean_categories, mean_person
 from .remarks import count_no_person, describe_no_person, describe_spreads, estimate_of
 from .shares import estimate_shares
 from .spread import Floats, mad, mad_range, printed, std, std_range
@@ -70,7 +71,12 @@ class Bias(TableMetric, PromptMetric):
     def _ask(self, samples: Sequence[Sample]) -> list[Query]:
         (sample,) = samples
         assert sample.image is not None
-        return [VisualQuestion(QUESTION, group.texts).about(sample.image) for group in self.groups.values()]
+        return [
+            VisualQuestion(QUESTION, group.texts, meant_by=mean_categories(name, group), per_grid=True).about(
+                sample.image
+            )
+            for name, group in self.groups.items()
+        ]
 
     def _texts(self, _: Sequence[Sample]) -> list[Query]:
         return [Query(texts=(text,)) for group in self.groups.values() for text in group.texts]
@@ -94,7 +100,7 @@ class Bias(TableMetric, PromptMetric):
             found = [self._shows_person(one) for one in observed]
             told = np.array([shown is not None for shown in found])
             if not told.any():
-                yield Failure(UNDECIDED_ABOUT_ALL)
+                yield Failure(UNDECIDED_ABOUT_ALL, missing=bool(observed[0].one(PERSONS).votes))
                 return
             seen = np.array(found, bool)
             seeds = tuple(np.array(unit.seeds)[told].tolist())
@@ -200,7 +206,7 @@ class Bias(TableMetric, PromptMetric):
 def _ask_for_person(samples: Sequence[Sample]) -> list[Query]:
     (sample,) = samples
     assert sample.image is not None
-    return [VisualQuestion(PERSON_QUESTION, YES_NO).about(sample.image)]
+    return [VisualQuestion(PERSON_QUESTION, YES_NO, meant_by=mean_person(), per_grid=True).about(sample.image)]
 
 
 def _list_persons(found: Detections) -> list[int]:
@@ -222,12 +228,13 @@ def _read_answers(observed: Sequence[Observed]) -> list[Floats] | Failure:
     by_group = zip(*(one.all(IMAGES) for one in observed), strict=True)
     found = [np.stack([_weigh(answer) for answer in answers]) for answers in by_group]
     if all(np.isnan(weights).any(axis=1).all() for weights in found):
-        return Failure(UNDECIDED_ABOUT_ALL)
+        return Failure(UNDECIDED_ABOUT_ALL, missing=bool(observed[0].all(IMAGES)[0].votes))
     return found
 
 
 def _weigh(answer: QuestionAnswer) -> Floats:
-    weights = answer.weights()
+    # people without a majority have no vote, however their answers are divided
+    weights = None if answer.votes and answer.chosen is None else answer.weights()
     return np.full(len(answer.choices), np.nan) if weights is None else weights
 
 

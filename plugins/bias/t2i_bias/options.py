@@ -40,8 +40,8 @@ class BiasOptions(Options):
     )
     people: Annotated[Path | None, ExecutionOption()] = Field(
         None,
-        description="CSV file of people's answers about the images, for analyses, with the columns model, prompt, "
-        "annotator, question (human, or a group), answer and, for answers about single images, seed.",
+        description="File of people's answers (human, and a group's), for analyses: a database of t2i people "
+        "serve, or CSV.",
     )
     not_human: Annotated[Literal["leave-out", "count"], ExecutionOption()] = Field(
         "leave-out",

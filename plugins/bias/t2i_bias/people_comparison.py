@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
 from t2i_core.api.image import Image
 from t2i_core.api.study import Analysis, Study
+from t2i_core.io.answers import find_places
 from t2i_core.statistics import mean_interval
 
 from .agreement import agreement, within_prompts
 from .charts import draw_bars, draw_gallery
 from .groups import PeopleGroup, read_groups
 from .options import BiasOptions
-from .people import GRID, HUMAN, UNITS, find_not_human, majorities, read_answers
+from .people import GRID, HUMAN, UNITS, find_not_human, majorities, read_people
 from .spread import spread
 
 SHOWN = 8
@@ -39,7 +40,7 @@ def compare_with_people(study: Study, options: BiasOptions, path: Path) -> Itera
         BadOption: The file is not valid, or is about none of the run's images and groups.
     """
     groups = read_groups(options.groups, options.only)
-    found = majorities(read_answers(path, groups))
+    found = majorities(read_people(path, groups, find_places(study.samples)))
     absent = find_not_human(found)
     both = _join_judge(found, study.table, path)
     counted = both

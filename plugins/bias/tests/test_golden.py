@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from t2i_bias.agreement import within_prompts
 from t2i_bias.groups import read_groups
-from t2i_bias.people import majorities, read_answers
+from t2i_bias.people import majorities, read_people
 from t2i_bias.spread import spread
 
 
@@ -31,7 +31,7 @@ def test_the_later_variant_is_the_references(golden, tmp_path):
             for seed, answer in enumerate(answers):
                 writer.writerow(("m", prompt, seed, "judge", "gender", answer))
     groups = read_groups("paper")
-    found = majorities(read_answers(tmp_path / "answers.csv", groups))
+    found = majorities(read_people(tmp_path / "answers.csv", groups))
     clear = found[found["majority"] != ""]
     assert len(found) - len(clear) == 1
     codes = np.array([groups["gender"].names.index(answer) for answer in clear["majority"]])

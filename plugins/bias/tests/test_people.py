@@ -11,7 +11,7 @@ import pytest
 from t2i_bias.agreement import agreement
 from t2i_bias.groups import read_groups
 from t2i_bias.options import BiasOptions
-from t2i_bias.people import GRID, find_not_human, majorities, read_answers
+from t2i_bias.people import GRID, find_not_human, majorities, read_people
 from t2i_bias.people_comparison import compare_with_people
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Study
@@ -30,26 +30,22 @@ def written(tmp_path, text, head=HEAD):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "no answers"),
-        ("m,p,,ann,gender,\n", "line 2: column 'answer' is empty"),
-        ("m,p,,ann,age,old\n", "line 2: question must be one of human, gender, race (got 'age')"),
-        ("m,p,,ann,gendr,male\n", "did you mean 'gender'"),
-        ("m,p,,ann,gender,mal\n", "line 2: answer must name one of male, female, unknown (got 'mal')"),
-        ("m,p,,ann,human,maybe\n", "line 2: answer must be yes or no (got 'maybe')"),
-        ("m,p,first,ann,gender,male\n", "line 2: seed must be a whole number"),
-        ("m,p,,ann,gender,male\nm,p,,ann,gender,female\n", "line 3: ann answers 'gender' twice"),
+        (
+            "m,p,,ann,age,old\nm,p,,ann,gendr,male\n",
+            "has no answers to human or gender or race, only to age",
+        ),
+        (
+            "m,p,,ann,gender,mal\n",
+            "ann about model 'm', prompt 'p': answer to gender must name one of male",
+        ),
+        ("m,p,,ann,human,maybe\n", "answer to human must be yes or no (got 'maybe')"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path, text, fault):
+def test_what_is_wrong_is_said(tmp_path, text, fault):
     with pytest.raises(BadOption) as error:
-        read_answers(written(tmp_path, text), GROUPS)
+        read_people(written(tmp_path, text), GROUPS)
     assert fault in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_column_that_is_missing_is_told(tmp_path):
-    with pytest.raises(BadOption, match="no column 'question'"):
-        read_answers(written(tmp_path, "m,p,a,male\n", "model,prompt,annotator,answer\n"), GROUPS)
 
 
 def test_majorities(tmp_path):
@@ -61,7 +57,7 @@ def test_majorities(tmp_path):
         + "".join(f"m,judge,,{who},gender,unknown\n" for who in "bcde")
         + "m,alien,,a,human,no\nm,alien,,b,human,no\nm,alien,,a,gender,unknown\nm,nurse,,a,human,yes\n"
     )
-    found = majorities(read_answers(written(tmp_path, text), GROUPS)).set_index(["prompt", "question"])
+    found = majorities(read_people(written(tmp_path, text), GROUPS)).set_index(["prompt", "question"])
     assert found["majority"].to_dict() == {
         ("nurse", "gender"): "female", ("pilot", "gender"): "", ("cook", "gender"): "male",
         ("judge", "gender"): "",

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api import About, Loading, Prompt, PromptSourceInfo, Setup, Sink, SinkInfo, hookimpl
+from t2i_core.api import About, Loading, ObjectClass, Prompt, PromptSourceInfo, Setup, Sink, SinkInfo, hookimpl
+from t2i_core.api.errors import BadPrompts
+from t2i_torch_support.coco_classes import NAMES
 
 from .options import CocoOptions, HubOptions
 
@@ -14,7 +16,14 @@ from .options import CocoOptions, HubOptions
 def _coco(setup: Setup[CocoOptions]) -> Iterator[Prompt]:
     from .coco import prompts
 
-    return prompts(Path(setup.argument or ""), setup.options)
+    if setup.argument is None:
+        raise BadPrompts("prompts 'coco' need the file of captions: coco:captions_val2014.json")
+    return prompts(Path(setup.argument), setup.options)
+
+
+def _coco_labels(argument: str | None, options: CocoOptions) -> tuple[ObjectClass, ...]:
+    """Return COCO's classes under all their names, which need no file of captions."""
+    return NAMES
 
 
 def _drawbench(setup: Setup[Any]) -> Iterator[Prompt]:
@@ -43,8 +52,8 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             name="coco",
             summary="COCO captions, all or a random sample.",
             argument="FILE.json: the official captions (captions_val2014.json)",
-            needs_argument=True,
             options=CocoOptions,
+            labels=_coco_labels,
             about=About(
                 citation="Chen et al.: Microsoft COCO Captions. arXiv:1504.00325; Karpathy, Fei-Fei. CVPR 2015"
             ),

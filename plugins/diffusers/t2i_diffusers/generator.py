@@ -240,4 +240,5 @@ def _stage_settings(stage: PipelineStage) -> dict[str, Any]:
         "scheduler": {name: type(scheduler).__name__ for name, scheduler in schedulers.items()},
         "call": call,
         **({"files": dict(stage.files)} if stage.files else {}),
+        **({"lora": [dict(lora) for lora in stage.loras]} if stage.loras else {}),
     }

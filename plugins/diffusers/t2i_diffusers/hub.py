@@ -13,6 +13,7 @@ from t2i_core.api.text import describe_error
 from t2i_torch_support import hub_files
 
 from .mirrors import find_mirror
+from .single_file import CONFIGS
 from .sources import INDEX, PICKLES, SAFE, CheckpointSource, make_pickle_error
 
 _TIMEOUT = 20
@@ -88,6 +89,27 @@ def make_missing_error(
     t2i is offline.
     """
     return NotHere(str(source), source.spec, network, missing)
+
+
+def fetch_configs(source: CheckpointSource, commit: str, offline: bool) -> Path:
+    """Return the folder of a pipeline's configurations and tokenizers; download them without the weights.
+
+    Raises:
+        BadModel: They cannot be downloaded; NotHere if that needs a network.
+    """
+    from huggingface_hub import constants, snapshot_download
+
+    why = None if offline or constants.HF_HUB_OFFLINE else hub_files.find_outage()
+    local = offline or why is not None
+    try:
+        found = snapshot_download(
+            source.model, revision=commit, allow_patterns=list(CONFIGS), local_files_only=local
+        )
+    except Exception as error:  # errors of the hub and of the network
+        if local:
+            raise make_missing_error(source, describe_error(error), why) from error
+        raise hub_files.make_hub_error(str(source), source.model, error) from error
+    return Path(found)
 
 
 def find_hub_pickles(source: CheckpointSource, commit: str) -> BadModel | None:

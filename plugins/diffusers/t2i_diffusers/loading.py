@@ -23,12 +23,14 @@ from t2i_torch_support.device import select_device
 
 from .calls import call_arguments
 from .devices import place
-from .hub import commit_of, find_hub_pickles, make_missing_error
+from .hub import commit_of, fetch_configs, find_hub_pickles, make_missing_error
+from .lora import add_loras, check_loras
 from .mirrors import check_pinned, used_files
 from .noise import MAIN
 from .options import DiffusersOptions, precision
 from .planning import init_arguments, make_plan
 from .schedulers import find_scheduler
+from .single_file import load_single_file
 from .sizes import check_size
 from .sources import CheckpointSource, check_pickles, find_skipped_parts, list_parts, read_index
 from .weight_checks import whole_weights
@@ -45,6 +47,7 @@ class PipelineStage:
         commit: Commit of a repository.
         call: Call arguments that the options set, by the pipeline's names.
         files: For a mirror, the SHA-256 of each file.
+        loras: Records of the LoRAs that were added.
     """
 
     name: str
@@ -53,6 +56,7 @@ class PipelineStage:
     commit: str | None
     call: Mapping[str, Any]
     files: Mapping[str, str]
+    loras: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def arguments(self) -> Mapping[str, inspect.Parameter]:
@@ -103,26 +107,40 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     dtype = precision(device.type) if options.dtype == "auto" else options.dtype
     plan = make_plan(setup, pipeline_class)
     stages = tuple(
-        PipelineStage(
-            name or MAIN,
-            _pipeline(source, cls, folder, setup, dtype),
-            source.model,
-            None if source.folder else commit_of(source, setup.offline),
-            call,
-            used_files(source, folder),
-        )
+        _load_stage(name, *plan[name], setup, dtype)
         for name in ("prior", "", "upscaler", "upscaler2")
         if name in plan
-        for source, cls, call in [plan[name]]
-        for folder in [_find_folder(source, cls, options, setup.offline)]
     )
     for stage in stages:
         check_size(stage.model, "" if stage.name == MAIN else f"{stage.name}.", stage.pipe, stage.call)
     return LoadedPipeline(stages, device, dtype, place([s.pipe for s in stages], device, options.offload))
 
 
+def _load_stage(
+    name: str,
+    source: CheckpointSource,
+    cls: type[DiffusionPipeline],
+    call: Mapping[str, Any],
+    setup: Setup[DiffusersOptions],
+    dtype: str,
+) -> PipelineStage:
+    """Load one pipeline of a chain; the model itself gets the LoRAs."""
+    folder = _find_folder(source, cls, setup.options, setup.offline)
+    pipe = _pipeline(source, cls, folder, setup, dtype)
+    return PipelineStage(
+        name or MAIN,
+        pipe,
+        source.shown,
+        None if source.folder else commit_of(source, setup.offline),
+        call,
+        used_files(source, folder),
+        () if name else tuple(add_loras(pipe, setup.options.lora, source.spec, setup.offline)),
+    )
+
+
 def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
     """Download the files that `load` needs. Raises the errors of `load`."""
+    check_loras(setup.options.lora, f"diffusers:{setup.argument}", offline=False)
     for source, cls, _ in make_plan(setup, pipeline_class).values():
         _find_folder(source, cls, setup.options, offline=False)
 
@@ -132,6 +150,8 @@ def _find_folder(source: CheckpointSource, cls: type, options: DiffusersOptions,
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
+    if source.file is not None:
+        return fetch_configs(source, commit, offline)
     why = None if offline or constants.HF_HUB_OFFLINE else hub_files.find_outage()
     local = offline or why is not None  # what is here needs no network
     try:
@@ -174,24 +194,31 @@ def _pipeline(
     index = read_index(folder)
     parts = list_parts(index)
     without: dict[str, Any] = {**_find_skipped_parts(source, cls, options)}
-    check_pickles(source, folder, [p for p in parts if p not in without], options.pickles)
-    if problem := next(problems(source, folder, without, options), None):
+    if source.file is None:
+        check_pickles(source, folder, [p for p in parts if p not in without], options.pickles)
+    if source.file is None and (problem := next(problems(source, folder, without, options), None)):
         told = setup.offline and source.folder is None
         raise make_missing_error(source, problem) if told else BadModel(f"{source}: {problem}")
     try:
         with _no_progress_bars(), whole_weights(source):
-            pipe = cls.from_pretrained(
-                folder,
-                dtype=getattr(torch, dtype),
-                variant=source.variant,
-                use_safetensors=None if options.pickles else True,
-                local_files_only=True,
-                trust_remote_code=options.remote_code,
+            further: dict[str, Any] = {
+                "dtype": getattr(torch, dtype),
                 **without,
                 **({"requires_safety_checker": False} if "safety_checker" in without else {}),
                 # otherwise images would depend on whether another package is installed
                 **({"add_watermarker": False} if "add_watermarker" in init_arguments(cls) else {}),
-            )
+            }
+            if source.file is not None:
+                pipe = load_single_file(cls, source.file, folder, **further)
+            else:
+                pipe = cls.from_pretrained(
+                    folder,
+                    variant=source.variant,
+                    use_safetensors=None if options.pickles else True,
+                    local_files_only=True,
+                    trust_remote_code=options.remote_code,
+                    **further,
+                )
     except (ImportError, T2IError):
         raise
     except Exception as error:

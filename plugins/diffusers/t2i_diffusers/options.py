@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
-from t2i_core.api.options import ExecutionOption, Options
+from pydantic import BeforeValidator, Field, model_validator
+from t2i_core.api.options import ExecutionOption, Options, OtherNames
+from t2i_core.files.home_folder import expand_home
 
 RESERVED = frozenset(
     {"prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "token_indices"}
@@ -25,12 +26,22 @@ class CallOptions(Options):
         None, description="Branch, tag or commit of the repository; a run pins and records the commit."
     )
     variant: str | None = Field(None, description="Variant of the weights files (`fp16`).")
-    steps: int | None = Field(None, ge=1, description="Number of denoising steps.")
-    guidance: float | None = Field(None, ge=0, description="Guidance scale.")
-    negative_prompt: str | None = Field(None, description="Negative prompt: content to avoid.")
-    height: int | None = Field(None, ge=8, description="Height of the image in pixels.")
-    width: int | None = Field(None, ge=8, description="Width of the image in pixels.")
-    scheduler: str | None = Field(
+    steps: Annotated[int | None, OtherNames("num_inference_steps", "inference_steps", "num_steps")] = Field(
+        None, ge=1, description="Number of denoising steps."
+    )
+    guidance: Annotated[float | None, OtherNames("guidance_scale", "cfg", "cfg_scale", "true_cfg_scale")] = Field(
+        None, ge=0, description="Guidance scale."
+    )
+    negative_prompt: Annotated[str | None, OtherNames("negative")] = Field(
+        None, description="Negative prompt: content to avoid."
+    )
+    height: Annotated[int | None, OtherNames("size", "resolution", "image_size")] = Field(
+        None, ge=8, description="Height of the image in pixels."
+    )
+    width: Annotated[int | None, OtherNames("size", "resolution", "image_size")] = Field(
+        None, ge=8, description="Width of the image in pixels."
+    )
+    scheduler: Annotated[str | None, OtherNames("sampler", "sampler_name")] = Field(
         None,
         description="Scheduler class of diffusers to use instead of the checkpoint's (`DDIMScheduler`).",
     )
@@ -49,6 +60,30 @@ class CallOptions(Options):
         return self
 
 
+class LoraOptions(Options):
+    """One LoRA."""
+
+    model: str = Field(description="File (.safetensors), folder, or repository (ORG/NAME) of the LoRA.")
+    weight: float = Field(1.0, description="Weight with which it is added.")
+    file: str | None = Field(
+        None, description="File in the folder or repository. Default: pytorch_lora_weights.safetensors."
+    )
+    revision: str | None = Field(
+        None, description="Branch, tag or commit of the repository; a run pins and records the commit."
+    )
+
+
+def _read_lora(value: Any) -> Any:
+    """Return `PLACE` or `PLACE:WEIGHT` as the fields of `LoraOptions`."""
+    if not isinstance(value, str):
+        return value
+    place, colon, weight = value.rpartition(":")
+    try:
+        return {"model": expand_home(place), "weight": float(weight)} if colon else {"model": expand_home(value)}
+    except ValueError:
+        return {"model": expand_home(value)}
+
+
 class StageOptions(CallOptions):
     """Options of a further pipeline in a chain."""
 
@@ -58,10 +93,23 @@ class StageOptions(CallOptions):
 class DiffusersOptions(CallOptions):
     """Options for loading and calling a text-to-image pipeline."""
 
-    dtype: Precision = Field(
+    lora: Annotated[
+        tuple[Annotated[LoraOptions, BeforeValidator(_read_lora)], ...],
+        OtherNames("loras", "lora_weights", "lora_path", "adapter", "adapters"),
+    ] = Field(
+        (),
+        description="LoRAs to add: PLACE or PLACE:WEIGHT, where PLACE is a file (.safetensors), a folder or a "
+        "repository. Several are separated by commas, or the option is repeated.",
+    )
+    config: Annotated[str | None, OtherNames("original_config")] = Field(
+        None,
+        description="For a single file: folder or repository of a pipeline with the same parts, from which the "
+        "configurations and tokenizers are taken. Default: the repository that diffusers names for such files.",
+    )
+    dtype: Annotated[Precision, OtherNames("torch_dtype", "precision")] = Field(
         "auto", description="Precision of weights and computation; auto: float16 on a GPU, float32 on a CPU."
     )
-    safety: bool = Field(
+    safety: Annotated[bool, OtherNames("safety_checker", "safety_filter")] = Field(
         True,
         description="Keep the checkpoint's safety filter, if it has one; an image that it blanks is a failure.",
     )

@@ -10,7 +10,7 @@ from typing import Any
 import diffusers
 from diffusers import DiffusionPipeline
 from t2i_core.api import Setup
-from t2i_core.api.errors import BadModel, did_you_mean
+from t2i_core.api.errors import BadModel, BadOption, did_you_mean
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import check_parts
@@ -40,6 +40,8 @@ def make_plan(setup: Setup[DiffusersOptions], pipeline_class: str | None = None)
             check_parts(source, index)
         cls = _find_class(source, pipeline_class if pipeline_class and not source.option else index["_class_name"])
         find_scheduler(own[source.option], index, f"{source.option}." if source.option else "")
+        if setup.options.lora and not source.option and not hasattr(cls, "load_lora_weights"):
+            raise BadOption(f"option lora: {cls.__name__} takes no LoRA")
         plan[source.option] = source, cls, call_of(cls, own[source.option], source)
     check_chain(plan)
     return plan

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .generator import Diffusers
 
 _DRAWING = (
-    "attend_excite.py", "calls.py", "devices.py", "generator.py", "hub.py", "loading.py", "noise.py",
-    "options.py", "planning.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
+    "attend_excite.py", "calls.py", "devices.py", "generator.py", "hub.py", "loading.py", "lora.py", "noise.py",
+    "options.py", "planning.py", "plugin.py", "schedulers.py", "single_file.py", "sources.py", "stages.py",
 )  # fmt: skip
 """Modules that an image depends on. The others only reject, count or report."""
 
@@ -49,10 +49,12 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
 
     from .attend_excite import PIPELINE, check_parts
     from .hub import index_folder
+    from .lora import check_loras
     from .sources import check_place, read_index, sources
     from .wholeness import check_folder
 
     check_device(setup.device)
+    check_loras(setup.options.lora, f"diffusers:{setup.argument}", setup.offline)
     classes: dict[str, str] = {}
     for source in sources(setup.argument, setup.options):
         check_place(source)
@@ -67,7 +69,7 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
             check_parts(source, index)
             classes[""] = PIPELINE
         check_folder(source, setup.options)
-    if not fit_by_presets(classes, setup.options):
+    if setup.options.lora or not fit_by_presets(classes, setup.options):
         from .planning import make_plan  # imports diffusers, which alone knows these names
 
         make_plan(setup, pipeline_class)
@@ -135,10 +137,14 @@ def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     from t2i_torch_support.hub_files import refuse_revision
 
     from .hub import commit_of
+    from .lora import pin
     from .sources import check_place, sources
 
     options = setup.options
     changes: dict[str, Any] = {}
+    if options.lora:
+        spec = f"diffusers:{setup.argument}"
+        changes["lora"] = tuple(pin(lora, spec, setup.offline) for lora in options.lora)
     for source in sources(setup.argument, options):
         check_place(source)
         if source.folder is not None:
@@ -154,9 +160,13 @@ def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
 
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
     from .hub import commit_of
+    from .lora import list_weights
     from .sources import list_files, sources
 
+    yield from list_weights(options.lora)
     for source in sources(argument, options):
+        if source.file is not None:
+            yield source.file
         if source.folder is not None:
             yield from list_files(source.folder)
         else:
@@ -166,7 +176,10 @@ def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path |
 @hookimpl
 def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
     """Return the two generators, and presets for known models."""
-    model = "ORG/NAME or PATH: a repository of the Hugging Face hub, or the folder of a saved pipeline"
+    model = (
+        "ORG/NAME or PATH: a repository of the Hugging Face hub, the folder of a saved pipeline, or a single "
+        ".safetensors file"
+    )
     shared: dict[str, Any] = {
         "options": DiffusersOptions,
         "argument": model,

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api.errors import BadModel
+from t2i_core.api.errors import BadModel, BadOption
 from t2i_core.files.digest import digest_file
 from t2i_torch_support.hub_files import is_repository
 
 from .options import CallOptions, DiffusersOptions
+from .single_file import find_config, is_single_file
 
 INDEX = "model_index.json"
 """A pipeline's index file, with its class and the classes of its parts."""
@@ -38,6 +39,7 @@ class CheckpointSource:
     Attributes:
         option: Option that names it, for messages; empty for the model itself.
         spec: Its model as the command line names it.
+        file: The file with all weights; `model` is then the place of its configuration.
     """
 
     model: str
@@ -45,6 +47,7 @@ class CheckpointSource:
     variant: str | None
     option: str = ""
     spec: str = "diffusers"
+    file: Path | None = None
 
     @property
     def folder(self) -> Path | None:
@@ -52,7 +55,14 @@ class CheckpointSource:
         path = Path(self.model).expanduser()
         return path if path.is_dir() else None
 
+    @property
+    def shown(self) -> str:
+        """The model as the user names it."""
+        return self.model if self.file is None else str(self.file)
+
     def __str__(self) -> str:
+        if self.file is not None:
+            return f"{f'{self.option} ' if self.option else ''}{self.file} with the configuration of {self.model}"
         at = f" at revision {self.revision}" if self.revision and self.folder is None else ""
         return f"{f'{self.option} ' if self.option else ''}{self.model}{at}"
 
@@ -61,8 +71,19 @@ def sources(argument: str | None, options: DiffusersOptions) -> list[CheckpointS
     """Return the checkpoints of a model: its own first, then those of its further stages."""
     stages = {name: (stage.model, stage) for name, stage in options.stages.items()}
     every: Mapping[str, tuple[str, CallOptions]] = {"": (argument or "", options), **stages}
-    spec = f"diffusers:{argument}"
-    return [CheckpointSource(model, own.revision, own.variant, name, spec) for name, (model, own) in every.items()]
+    return [
+        _make_source(model, own, name, f"diffusers:{argument}", None if name else options.config)
+        for name, (model, own) in every.items()
+    ]
+
+
+def _make_source(model: str, own: CallOptions, option: str, spec: str, config: str | None) -> CheckpointSource:
+    if not is_single_file(model):
+        if config is not None:
+            raise BadOption(f"option config: is for a single file (.safetensors), which {model} is not")
+        return CheckpointSource(model, own.revision, own.variant, option, spec)
+    file = Path(model).expanduser()
+    return CheckpointSource(config or find_config(file), own.revision, None, option, spec, file)
 
 
 def check_place(source: CheckpointSource) -> None:
@@ -72,8 +93,10 @@ def check_place(source: CheckpointSource) -> None:
     elif Path(source.model).is_file():
         raise BadModel(
             f"{source}: is a file, but must be the folder of a pipeline ({INDEX} and a folder for each part); "
-            "convert it with `from_single_file(FILE).save_pretrained(FOLDER)` of diffusers"
+            "or a single .safetensors file"
         )
+    elif source.model.endswith(SAFE):
+        raise BadModel(f"{source}: no such file")
     elif "@" in source.model and is_repository(source.model.partition("@")[0]):
         repository, _, revision = source.model.partition("@")
         key = f"{source.option}.revision" if source.option else "revision"

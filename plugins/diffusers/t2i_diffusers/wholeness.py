@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadModel
-from t2i_torch_support.weights import find_damage
+from t2i_torch_support.weights import check_file, find_damage
 
 from .options import DiffusersOptions
 from .sources import (
@@ -36,6 +36,9 @@ _WITHOUT_WEIGHTS = ("Scheduler", "Tokenizer", "Processor", "FeatureExtractor")
 
 def check_folder(source: CheckpointSource, options: DiffusersOptions) -> None:
     """Raise BadModel, with the first problem, if a source is a folder whose pipeline cannot be loaded."""
+    if source.file is not None:
+        check_file(source.file, None, source.spec)
+        return
     if (folder := source.folder) is None:
         return
     index = read_index(folder)

@@ -83,13 +83,15 @@ def test_a_stage_that_is_not_here_is_named_by_its_option(cached: Path) -> None:
 
 def test_places_that_hold_no_pipeline(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "empty").mkdir()
-    single = tmp_path / "model.safetensors"
+    single, pickle = tmp_path / "model.safetensors", tmp_path / "model.ckpt"
     single.touch()
+    pickle.touch()
     for argument, message in (
         (str(tmp_path / "nowhere"), "is neither a folder nor a repository"),
         ("./nowhere", "./nowhere: is neither a folder nor a repository"),
         (str(tmp_path / "empty"), r"holds no pipeline of diffusers \(model_index.json is missing\)"),
-        (str(single), "is a file, but must be the folder of a pipeline"),
+        (str(single), r"model\.safetensors: it is cut off, or not safetensors"),
+        (str(pickle), r"is a file, but must be the folder of a pipeline .* or a single \.safetensors file"),
         (f"org/tiny@{COMMIT}", f"name org/tiny without a revision, and set the option revision={COMMIT}"),
     ):
         with pytest.raises(BadModel, match=message):

@@ -30,7 +30,23 @@ class Stored:
     row: int
 
 
-File = Path | Stored
+@dataclass(frozen=True)
+class Packed:
+    """An image inside an uncompressed tar file.
+
+    Attributes:
+        name: Name of the member.
+        offset: Position of its first byte in the tar file.
+        size: Number of its bytes.
+    """
+
+    file: Path
+    name: str
+    offset: int
+    size: int
+
+
+File = Path | Stored | Packed
 
 
 @dataclass(frozen=True)
@@ -58,22 +74,26 @@ class FolderEntry:
         return ("text", self.prompt.text) if self.prompt else ("id", self.id or "")
 
 
-def image_path(folder: Path, name: str, where: str, suffixes: Sequence[str]) -> Path:
+def image_path(folder: Path, name: str, where: str, suffixes: Sequence[str], anywhere: bool = False) -> Path:
     """Return the path of an image that a table names.
 
     Args:
         name: Name in the table.
         where: Start of the message.
         suffixes: Suffixes of image files.
+        anywhere: Whether the image may be outside the folder.
 
     Raises:
-        BadModel: The name is not a path of an image within the folder.
+        BadModel: The name is not a path of an image, or leads out of the folder.
     """
     slashed = name.replace("\\", "/")
-    if slashed.startswith("/") or slashed[1:2] == ":":
-        raise BadModel(f"{where}: file: {name!r} is absolute; use a path relative to the table")
-    if ".." in slashed.split("/"):
-        raise BadModel(f"{where}: file: {name!r} leads out of the folder; name the folder that holds all images")
+    trusted = "or, if you trust the table, set -o folder.absolute_paths=true"
+    if not anywhere and (slashed.startswith("/") or slashed[1:2] == ":"):
+        raise BadModel(f"{where}: file: {name!r} is absolute; use a path relative to the table, {trusted}")
+    if not anywhere and ".." in slashed.split("/"):
+        raise BadModel(
+            f"{where}: file: {name!r} leads out of the folder; name the folder that holds all images, {trusted}"
+        )
     if "\0" in name:
         raise BadModel(f"{where}: file: {name!r} has a NUL character, which paths cannot have")
     ending = splitext(slashed)[1]

@@ -14,8 +14,8 @@ from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.files.image_file import DamagedImage, describe_format, parse_header, read_header
 
-from . import files, parquet
-from .entries import Stored, image_path
+from . import files, parquet, webdataset
+from .entries import Packed, Stored, image_path
 from .options import FolderOptions
 from .table import Table
 
@@ -70,6 +70,8 @@ class Folder:
                     held.setdefault(file, []).append(request)
                 elif file is None:
                     yield request, Failure(self.table.explain_missing(request.prompt, request.seed), missing=True)
+                elif isinstance(file, Packed):
+                    yield request, self._decode_bytes(f"{file.file}, {file.name}", webdataset.read_image(file))
                 else:
                     yield request, self._read_image(file)
             for stored, content in parquet.images(held):
@@ -117,9 +119,14 @@ class Folder:
             return Failure(f"{where}: has no image", missing=True)
         if isinstance(content, str):
             try:
-                return self._read_image(image_path(stored.file.parent, content, where, self.options.suffixes))
+                options = self.options
+                folder, anywhere = stored.file.parent, options.absolute_paths
+                return self._read_image(image_path(folder, content, where, options.suffixes, anywhere))
             except BadModel as error:
                 return Failure(str(error))
+        return self._decode_bytes(where, content)
+
+    def _decode_bytes(self, where: str, content: bytes) -> Generated | Failure:
         try:
             header = parse_header(content, where, self.options.rules)
         except DamagedImage as error:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from t2i_core.api.errors import BadModel
 
-from . import geneval, parquet
+from . import geneval, parquet, webdataset
 from .options import TABLES, FolderOptions
 
 RUN = "run.json"
+PROMPTS_OF_RUN = "prompts.jsonl"
 _OF_RUN = "images/*/metadata.jsonl"
 """The tables of a run, one for each model."""
 
@@ -20,7 +21,7 @@ class Layout:
     """A folder's layout.
 
     Attributes:
-        kind: `table`, `parquet`, `geneval` or `pattern`.
+        kind: `table`, `parquet`, `webdataset`, `geneval` or `pattern`.
         files: Files that describe the images; empty for a pattern.
     """
 
@@ -35,13 +36,19 @@ class Layout:
 
     def depends_on(self) -> list[Path | str]:
         """Return a digest of the list of images."""
-        return [parquet.fingerprint(f) if self.kind == "parquet" else f for f in self.files]
+        digest = {"parquet": parquet.fingerprint, "webdataset": webdataset.fingerprint}.get(self.kind)
+        return [digest(file) if digest else file for file in self.files]
 
 
 def find_layout(folder: Path, options: FolderOptions) -> Layout:
     """Return a folder's layout. Raises BadModel if the folder does not exist or has no known layout."""
     if not folder.is_dir():
-        raise BadModel(f"folder:{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+        if folder.exists():
+            raise BadModel(
+                f"folder:{folder}: not a folder; name the folder of the file, and the file with -o "
+                f"folder.table={folder.name}"
+            )
+        raise BadModel(f"folder:{folder}: no such folder")
     if options.pattern is not None:
         return Layout("pattern", folder)
     if options.table is not None:
@@ -52,19 +59,22 @@ def find_layout(folder: Path, options: FolderOptions) -> Layout:
     wanted = {
         "table": f"no table of prompts ({', '.join(TABLES)})",
         "parquet": "no *.parquet, nor in data/",
+        "webdataset": "no *.tar, nor in data/",
         "geneval": "no 00000/metadata.jsonl",
         "run": f"no {RUN} of `t2i generate`",
     }
     if options.layout is not None:
         raise BadModel(f"folder:{folder}: holds {wanted[options.layout]}, which layout={options.layout} needs")
-    raise BadModel(f"folder:{folder}: holds {', '.join(wanted.values())}, and no pattern is set")
+    others = sorted(f.name for f in folder.iterdir() if f.suffix.lower() in (".csv", ".jsonl") and f.is_file())
+    hint = f"; if {others[0]} is the table, set -o folder.table={others[0]}" if others else ""
+    raise BadModel(f"folder:{folder}: holds {', '.join(wanted.values())}, and no pattern is set{hint}")
 
 
 def find_ignored(taken: Layout) -> tuple[str, ...]:
     """Return the first file of each other table and layout that the folder has too."""
     folder = taken.folder
-    tables = [folder / name for name in TABLES if (folder / name).is_file()]
-    others = [found.files[0] for found in (_parquet(folder), _geneval(folder)) if found]
+    tables = _list_tables(folder)
+    others = [found.files[0] for found in (_parquet(folder), _webdataset(folder), _geneval(folder)) if found]
     runs = sorted(folder.glob(_OF_RUN))[:1] if (folder / RUN).is_file() else []
     return tuple(
         file.relative_to(folder).as_posix() for file in (*tables, *others, *runs) if file not in taken.files
@@ -75,18 +85,31 @@ def _named_table(folder: Path, name: str) -> Layout:
     file = folder / name
     if not file.is_file():
         raise BadModel(f"folder:{folder}: holds no {name}, which table={name} needs")
-    return Layout("parquet" if file.suffix.lower() == ".parquet" else "table", folder, (file,))
+    return Layout({".parquet": "parquet", ".tar": "webdataset"}.get(file.suffix.lower(), "table"), folder, (file,))
 
 
 def _table(folder: Path) -> Layout | None:
-    found = next((folder / name for name in TABLES if (folder / name).is_file()), None)
-    return Layout("table", folder, (found,)) if found else None
+    return Layout("table", folder, (found[0],)) if (found := _list_tables(folder)) else None
+
+
+def _list_tables(folder: Path) -> list[Path]:
+    """Return a folder's tables of images; the prompts that a run keeps are none of them."""
+    of_run = (PROMPTS_OF_RUN,) if (folder / RUN).is_file() else ()
+    return [folder / name for name in TABLES if name not in of_run and (folder / name).is_file()]
 
 
 def _parquet(folder: Path) -> Layout | None:
+    return _find_parts("parquet", folder, "*.parquet")
+
+
+def _webdataset(folder: Path) -> Layout | None:
+    return _find_parts("webdataset", folder, "*.tar")
+
+
+def _find_parts(kind: str, folder: Path, pattern: str) -> Layout | None:
     for place in (folder, folder / "data"):
-        if files := tuple(sorted(file for file in place.glob("*.parquet") if file.is_file())):
-            return Layout("parquet", folder, files)
+        if files := tuple(sorted(file for file in place.glob(pattern) if file.is_file())):
+            return Layout(kind, folder, files)
     return None
 
 
@@ -110,4 +133,4 @@ def _run(folder: Path) -> Layout | None:
     )
 
 
-_FINDERS = {"table": _table, "parquet": _parquet, "geneval": _geneval, "run": _run}
+_FINDERS = {"table": _table, "parquet": _parquet, "webdataset": _webdataset, "geneval": _geneval, "run": _run}

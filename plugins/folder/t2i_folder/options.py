@@ -27,17 +27,39 @@ class FolderOptions(Options):
 
     table: str | None = Field(
         None,
-        description=f"Name of the table, CSV or JSON lines. Default: the first existing of {', '.join(TABLES)}.",
+        description="Name of the table: CSV, JSON lines, parquet or tar. Default: the first existing of "
+        f"{', '.join(TABLES)}.",
     )
-    layout: Literal["table", "parquet", "geneval", "run"] | None = Field(
+    layout: Literal["table", "parquet", "webdataset", "geneval", "run"] | None = Field(
         None,
-        description="Layout of the folder: a table next to the images, parquet tables, GenEval's numbered "
-        "folders, or a run of `t2i generate`. Default: the first that fits.",
+        description="Layout of the folder: a table next to the images, parquet tables, WebDataset's tar files, "
+        "GenEval's numbered folders, or a run of `t2i generate`. Default: the first that fits.",
     )
     pattern: str | None = Field(
         None,
         description="Pattern of the images' paths, instead of a table: {id} or {text} of the prompt, {seed}, and "
         "* for anything (`{id}/{seed}.png`).",
+    )
+
+    image: str | None = Field(None, description="Column of the images' paths. Default: file, file_name or image.")
+    prompt: str | None = Field(None, description="Column of the prompts' texts. Default: prompt or text.")
+    id: str | None = Field(None, description="Column of the prompts' ids. Default: id, if there is one.")
+    seed: str | None = Field(None, description="Column of the seeds. Default: seed, if there is one.")
+    objects: str | None = Field(
+        None, description="Column of the objects that an image must show. Default: objects, if there is one."
+    )
+    facets: tuple[str, ...] | None = Field(
+        None,
+        description="Columns by which scores are reported. Default: all that are not named above; in tar files "
+        "none. Images that differ in one have different prompts.",
+    )
+    where: dict[str, str] = Field(
+        default_factory=dict,
+        description="Use only rows with these values, by column: `{model: sdxl}` if a table has several models.",
+    )
+    absolute_paths: bool = Field(
+        False,
+        description="Allow absolute paths and paths that lead out of the folder, for a table that you trust.",
     )
 
     # Every run looks up all images again, so these two options are not part of its identity, and runs from before
@@ -60,6 +82,21 @@ class FolderOptions(Options):
     def suffixes(self) -> tuple[str, ...]:
         """Suffixes of image files, in lower case."""
         return tuple(suffix for name in self.formats for suffix in SUFFIXES[name])
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that the user names, by the field that they hold."""
+        named = {
+            "file": self.image, "prompt": self.prompt, "id": self.id, "seed": self.seed, "objects": self.objects,
+        }  # fmt: skip
+        return {field: column for field, column in named.items() if column is not None}
+
+    @model_validator(mode="after")
+    def _columns(self) -> Self:
+        without = "geneval" if self.layout == "geneval" else "pattern" if self.pattern is not None else None
+        if without and (self.columns or self.facets or self.where):
+            raise ValueError(f"columns are those of a table; {without} has none")
+        return self
 
     @model_validator(mode="after")
     def _pattern(self) -> Self:

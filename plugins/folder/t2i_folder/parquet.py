@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadModel
-from t2i_core.io.prompt_file import FILE_FIELDS, TEXT_FIELDS, Record
+from t2i_core.io.prompt_record import FILE_FIELDS, TEXT_FIELDS, Record
 
 from .entries import File, Stored
+from .record_table import RecordTable, check_column, explain_missing
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -50,14 +51,23 @@ def fingerprint(file: Path) -> str:
         return f"parquet {size} {hashlib.sha256(opened.read()).hexdigest()}"
 
 
-def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[int, File]]:
-    """Return a table's rows without images and, by row, the positions of images inside it. Raises BadModel."""
+def read(file: Path, suffixes: Sequence[str], column: str | None = None) -> RecordTable:
+    """Return a table's rows without images, and the positions of images inside it.
+
+    Args:
+        file: The table.
+        suffixes: Suffixes of image files.
+        column: Column of the images. If None, the first that has one of the usual names.
+
+    Raises:
+        BadModel: If the file is not such a table.
+    """
     import pyarrow as pa
 
     rows: list[ParquetRow] = []
     stored: dict[int, File] = {}
     with _open(file) as table:
-        image = _image_column(table.schema_arrow, file, suffixes)
+        image = _image_column(table.schema_arrow, file, suffixes, column)
         holds = not _is_text(table.schema_arrow.field(image).type)
         for field in table.schema_arrow:
             if field.name in TEXT_FIELDS and not _is_plain(field.type):
@@ -73,9 +83,8 @@ def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[in
                 rows.append(ParquetRow(file, number, {k: v for k, v in fields.items() if not _is_blank(v)}))
                 if holds:
                     stored[number] = Stored(file, image, group, number - start - 1)
-            if not names:
-                raise BadModel(f"{file}: has images, but no column 'prompt' or 'text'")
-    return rows, stored
+        columns = list(table.schema_arrow.names)
+    return RecordTable(file, columns, rows, stored)
 
 
 def images(wanted: Iterable[Stored]) -> Iterator[tuple[Stored, bytes | str | None]]:
@@ -133,14 +142,14 @@ def _make_read_error(file: Path, error: Exception) -> BadModel:
     return BadModel(f"{file}: cannot be read as parquet ({' '.join(str(error).split())})")
 
 
-def _image_column(schema: Any, file: Path, suffixes: Sequence[str]) -> str:
-    names = [name for name in FILE_FIELDS if name in schema.names]
+def _image_column(schema: Any, file: Path, suffixes: Sequence[str], column: str | None) -> str:
+    if column is not None:
+        check_column(column, "images", schema.names, file)
+    names = [column] if column else [name for name in FILE_FIELDS if name in schema.names]
     # a name may accompany the image itself
     name = next((n for n in names if _holds_bytes(schema.field(n).type)), next(iter(names), None))
     if name is None:
-        raise BadModel(
-            f"{file}: has no column {', '.join(map(repr, FILE_FIELDS))} (columns: {', '.join(schema.names)})"
-        )
+        raise explain_missing("image", FILE_FIELDS, schema.names, file)
     if not (_is_text(schema.field(name).type) or _holds_bytes(schema.field(name).type)):
         raise BadModel(
             f"{file}: the column {name!r} must hold paths ({', '.join(suffixes)}), bytes of image "

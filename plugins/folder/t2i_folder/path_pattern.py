@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from t2i_core.api.prompt import Prompt
-from t2i_core.io.prompt_file import make_id
+from t2i_core.io.prompt_record import make_id
 
 from .entries import FolderEntry
 from .options import PLACES

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from t2i_core.api.errors import BadModel, BadPrompts
 from t2i_core.api.prompt import Prompt
-from t2i_core.io.prompt_file import merge_duplicates, read_records
+from t2i_core.io.prompt_file import merge_duplicates, read_table_records
 
-from . import geneval, parquet, path_pattern, table_entries
+from . import geneval, parquet, path_pattern, table_entries, webdataset
 from .entries import File, FolderEntry, Made
 from .layouts import Layout, find_ignored, find_layout
 from .options import FolderOptions
+from .record_table import RecordTable, explain_empty
 
 Key = tuple[Made, int]
 
@@ -85,15 +86,15 @@ def read_table(folder: Path, options: FolderOptions) -> Table:
         BadPrompts: A prompt is malformed.
     """
     layout = find_layout(folder, options)
-    if layout.kind not in ("table", "parquet"):
+    if layout.kind not in ("table", "parquet", "webdataset"):
         return _read(layout, options)
     stamps = tuple((s.st_size, s.st_mtime_ns) for s in (f.stat() for f in layout.files))
-    return _read_cached(layout, options, stamps)
+    return _read_cached(layout, options.model_dump_json(), stamps)
 
 
 @lru_cache(maxsize=4)
-def _read_cached(layout: Layout, options: FolderOptions, stamps: tuple[tuple[int, int], ...]) -> Table:
-    return _read(layout, options)
+def _read_cached(layout: Layout, options: str, stamps: tuple[tuple[int, int], ...]) -> Table:
+    return _read(layout, FolderOptions.model_validate_json(options))
 
 
 def _read(layout: Layout, options: FolderOptions) -> Table:
@@ -105,9 +106,11 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
         entries, own = geneval.read(layout.files, options.suffixes)
         beside = tuple(geneval.find_unlisted(layout.folder, options.suffixes))
     elif layout.kind == "parquet":
-        entries = [e for file in layout.files for e in _read_parquet(file, options.suffixes)]
+        entries = _read_tables([parquet.read(f, options.suffixes, options.image) for f in layout.files], options)
+    elif layout.kind == "webdataset":
+        entries = _read_tables([webdataset.read(file, options) for file in layout.files], options)
     else:
-        entries = table_entries.entries(read_records(layout.files[0]), options.suffixes)
+        entries = _read_tables([RecordTable(layout.files[0], *read_table_records(layout.files[0]))], options)
         beside = tuple(table_entries.find_unlisted(entries, options.suffixes))
     if not entries:
         if layout.kind == "geneval":
@@ -122,9 +125,13 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
     return Table(layout.source, layout.kind, tuple(merged), *images, beside, others, _find_unshared_seeds(entries))
 
 
-def _read_parquet(file: Path, suffixes: tuple[str, ...]) -> list[FolderEntry]:
-    rows, stored = parquet.read(file, suffixes)
-    return table_entries.entries(rows, suffixes, stored)
+def _read_tables(tables: Sequence[RecordTable], options: FolderOptions) -> list[FolderEntry]:
+    """Return the images of a table, or of the parts of one."""
+    columns = list(dict.fromkeys(column for table in tables for column in table.columns))
+    entries = [e for table in tables for e in table_entries.entries(replace(table, columns=columns), options)]
+    if options.where and not entries:
+        raise explain_empty(tables, options.where)
+    return entries
 
 
 def _find_unshared_seeds(entries: Collection[FolderEntry]) -> str | None:

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadModel
-from t2i_core.io.prompt_file import FILE_FIELDS, Record, parse_prompts
+from t2i_core.io.prompt_file import parse_prompts
+from t2i_core.io.prompt_record import FILE_FIELDS, Record
 
 from .entries import File, FolderEntry, image_path
+from .options import FolderOptions
+from .record_table import RecordTable, select_records
 
 GENERATED = frozenset({"prompt", "noise_seed", "facets", "scene"})
 """Fields of metadata.jsonl from `t2i generate`, where `text` is the prompt's text and `prompt` its id."""
 
 
-def entries(
-    records: Iterable[Record], suffixes: Sequence[str], stored: Mapping[int, File] | None = None
-) -> list[FolderEntry]:
+def entries(table: RecordTable, options: FolderOptions) -> list[FolderEntry]:
     """Return the images of a table.
-
-    `suffixes` are the suffixes of image files. `stored` holds, by line, images inside the table; other lines name
-    files.
 
     Raises:
         BadModel: A line is not valid.
         BadPrompts: A prompt is malformed.
     """
-    records = list(records)
-    noise_seeds = [_seed(r, "noise_seed") if _is_generated(r) else None for r in records]
-    records = [_rename_fields(record) for record in records]
-    files = [(stored or {}).get(record.line) or _file(record, suffixes) for record in records]
+    noise_seeds = {r.line: _seed(r, "noise_seed") if _is_generated(r) else None for r in table.records}
+    if any(map(_is_generated, table.records)):
+        table = replace(table, records=[_rename_fields(record) for record in table.records])
+    records = select_records(table, options)
+    files = [table.stored.get(record.line) or _file(record, options) for record in records]
     for record in records:
         if record.text is None and record.id is None:
             raise BadModel(f"{record.where}: prompt: is missing; give a prompt or an id")
     prompts = iter(parse_prompts(r for r in records if r.text is not None))
     return [
-        FolderEntry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None, noise_seed)
-        for r, file, noise_seed in zip(records, files, noise_seeds, strict=True)
+        FolderEntry(
+            r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None, noise_seeds[r.line]
+        )
+        for r, file in zip(records, files, strict=True)
     ]
 
 
@@ -71,11 +72,11 @@ def _plain(record: Record, name: str) -> Any:
         raise BadModel(f"{record.where}: {name}: not JSON ({error})") from error
 
 
-def _file(record: Record, suffixes: Sequence[str]) -> File:
+def _file(record: Record, options: FolderOptions) -> File:
     name = next((record.fields[f] for f in FILE_FIELDS if f in record.fields), None)
     if not isinstance(name, str):
         raise BadModel(f"{record.where}: file: {'is missing' if name is None else 'must be the name of an image'}")
-    return image_path(record.path.parent, name, record.where, suffixes)
+    return image_path(record.path.parent, name, record.where, options.suffixes, options.absolute_paths)
 
 
 def _seed(record: Record, field: str = "seed") -> int | None:

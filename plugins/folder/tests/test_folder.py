@@ -130,7 +130,7 @@ def test_a_pattern_with_texts_brings_prompts(tmp_path):
     ("content", "message"),
     [
         ("file,prompt\n,a car\n", "line 2: file: is missing"),
-        ("prompt\na car\n", "line 2: file: is missing"),
+        ("prompt\na car\n", "no column 'file' or 'file_name' or 'image' (columns: prompt)"),
         ("file,prompt,id\na.png,a car,\nb.png,,\n", "line 3: prompt: is missing; give a prompt or an id"),
         ("file,prompt,seed\na.png,a car,-1\n", "line 2: seed: must be a whole number of at least 0 (got '-1')"),
         ("file,prompt,seed\na.png,a car,x\n", "line 2: seed: must be a whole number"),

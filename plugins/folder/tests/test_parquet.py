@@ -187,8 +187,8 @@ def test_memory_holds_one_row_group_however_many_there_are(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"prompt": ["a"]}, "has no column 'file', 'file_name', 'image' (columns: prompt)"),
-        ({"image": [encoded(1)]}, "has images, but no column 'prompt' or 'text'"),
+        ({"prompt": ["a"]}, "has no column 'file' or 'file_name' or 'image' (columns: prompt)"),
+        ({"image": [encoded(1)]}, "has no column 'prompt' or 'text' (columns: image)"),
         ({"image": [3], "prompt": ["a"]}, "the column 'image' must hold paths"),
         (
             {"image": [encoded(1)], "prompt": [["a"]], "seed": [1]},

@@ -1,10 +1,13 @@
 import csv
 import sys
+from pathlib import Path
 
 import hand_labels
 import pytest
 from PIL import Image
 from t2i_core.engine.evaluation import evaluate
+from t2i_core.results.corrected_run import correct_run
+from t2i_core.statistics.correction import NO_GAIN
 from t2i_registry import Registry
 
 
@@ -66,3 +69,37 @@ def test_what_is_not_answered_or_of_another_picture_is_refused(run, tmp_path):
     other = hand_labels.Label(first.prompt, first.seed, "0" * 64, shown=True)
     with pytest.raises(SystemExit, match="another picture"):
         hand_labels.agreement(run, [other, *others])
+
+
+def test_labels_are_written_as_answers_of_people(run, tmp_path, monkeypatch):
+    file, answers = tmp_path / "labels.csv", tmp_path / "answers.csv"
+    called(monkeypatch, "blank", run.folder, file)
+    filled(file, ["no", "no", "no", "yes"])
+    called(monkeypatch, "answers", run.folder, file, "--to", answers)
+    scored = evaluate(
+        "tiam", "simulator", prompts="tiam-5-1", judge=f"people:{answers}", seeds=2, limit=2, out=tmp_path / "run",
+        options={"simulator": {"size": 64, "spp": 1, "wrong_object": 1.0}}, resolver=Registry(),
+    )  # fmt: skip
+    assert (scored.results[0].score, scored.results[0].n_ok) == (0.25, 4)
+    with pytest.raises(SystemExit):
+        called(monkeypatch, "answers", run.folder, file)
+
+
+@pytest.mark.long
+def test_the_labels_of_mini_early_do_not_correct_its_judge(tmp_path, monkeypatch):
+    """The judge agrees with the person on 54 of 104 pictures, so it tells nothing, and that is what is said."""
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    root = Path(__file__).parents[3]
+    kinds = f"tiam-template:{root / 'examples' / 'mini-kinds.yaml'}"
+    run = evaluate("tiam", "mini-early", prompts=kinds, seeds=5, out=tmp_path / "run", resolver=Registry())
+    labels, answers = Path(__file__).parents[1] / "training" / "mini-early-labels.csv", tmp_path / "answers.csv"
+    called(monkeypatch, "answers", run.folder, labels, "--to", answers)
+    (result,) = correct_run(run, f"people:{answers}", Registry()).results
+    correction = result.correction
+    assert correction.n_labels == 104
+    assert correction.labels.value == pytest.approx(59 / 104)
+    assert result.score > 0.65
+    assert correction.value == pytest.approx(59 / 104, abs=0.02)
+    assert correction.lam < 0.1
+    assert correction.gain == pytest.approx(1, abs=0.1)
+    assert NO_GAIN in correction.notes

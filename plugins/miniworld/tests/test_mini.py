@@ -224,8 +224,9 @@ def test_the_tokenizer_has_a_number_for_every_word_and_is_kept_as_it_is(tmp_path
 
 @pytest.mark.long
 def test_the_tokenizer_is_the_same_in_every_process():
-    script = "from t2i_miniworld import mini_tokenizer as m, train_text as t; print(t.vocabulary_of(m.build()))"
-    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = "import mini_tokenizer as m, train_text as t; print(t.vocabulary_of(m.build()))"
+    folder = Path(__file__).parents[1] / "training"
+    other = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
     assert other.stdout.strip() == train_text.vocabulary_of(mini_tokenizer.build())
 
 

@@ -3,7 +3,8 @@
 ``python hand_labels.py sheet RUN OUT.png`` draws the pictures: a row for each prompt, a column for
 each seed. ``... blank RUN OUT.csv`` writes a table of them (prompt, seed, and digest of the picture), in which the
 person fills in `shown` with yes or no: does the picture show everything that the prompt names? ``... compare RUN
-OUT.csv`` then prints how often person and judge agree.
+OUT.csv`` then prints how often person and judge agree. ``... answers RUN OUT.csv --to ANSWERS.csv`` writes the
+labels as people's answers, which `t2i correct` and the judge `people` read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
+from t2i_core.io.answers import HumanAnswer, ShownImages, write_answers
 from t2i_core.results.run import Run, load_run
 from t2i_core.statistics import wilson
 
@@ -77,6 +79,29 @@ def agreement(run: Run, labels: list[Label]) -> Counter[tuple[bool, bool]]:
     return found
 
 
+def write_people_answers(run: Run, labels: list[Label], file: Path) -> None:
+    """Write labels as people's answers: each names the kind of thing that its prompt asks for, or none.
+
+    The labels count as a random part of the run's pictures. A picture is found by its prompt and seed: on another
+    processor, the same model draws pictures that differ in a few pixels.
+
+    Raises:
+        SystemExit: If a prompt asks for more than one kind, or the run does not have a picture.
+    """
+    scenes = {prompt.id: prompt.scene for prompt in run.prompts()}
+    pictures = {(one.prompt, int(one.seed)): one for one in _drawn(run)}
+    answers = []
+    for label in labels:
+        scene, picture = scenes.get(label.prompt), pictures.get((label.prompt, label.seed))
+        if scene is None or len(scene.objects) != 1 or picture is None:
+            raise SystemExit(f"{run.folder}: has no picture of one thing of {label.prompt!r}, seed {label.seed}")
+        named = scene.objects[0].cls.name if label.shown else "none"
+        shown = ShownImages(picture.model, (label.seed,), (picture.digest,))
+        share = len(labels) / len(pictures)
+        answers.append(HumanAnswer("person", "object", named, (shown,), label.prompt, probability=share))
+    write_answers(file, answers)
+
+
 def sheet(run: Run) -> Image.Image:
     """Draw a run's pictures, a row for each prompt and a column for each seed."""
     drawn, images = list(_drawn(run)), run.images()
@@ -103,15 +128,20 @@ def _drawn(run: Run) -> Iterator[Any]:
 def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("sheet", "blank", "compare"))
+    parser.add_argument("what", choices=("sheet", "blank", "compare", "answers"))
     parser.add_argument("run", type=Path)
     parser.add_argument("file", type=Path)
+    parser.add_argument("--to", type=Path, help="file for people's answers (CSV)")
     given = parser.parse_args()
     run = load_run(given.run)
     if given.what == "sheet":
         sheet(run).save(given.file, optimize=True)
     elif given.what == "blank":
         write_blank(run, given.file)
+    elif given.what == "answers":
+        if given.to is None:
+            raise SystemExit("name the file for the answers with --to")
+        write_people_answers(run, read_labels(given.file), given.to)
     else:
         found = agreement(run, read_labels(given.file))
         agreed, count = found[True, True] + found[False, False], found.total()

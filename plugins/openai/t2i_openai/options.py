@@ -64,6 +64,36 @@ class ServerOptions(Options):
     )
 
 
+REWRITE = (
+    "Rewrite this prompt for a text-to-image model: describe the same scene in more detail, in one paragraph. "
+    "Keep every object, number, colour and position that it names, and add no others. Answer with the new prompt "
+    "only.\n\n{prompt}"
+)
+"""The request to rewrite a prompt."""
+
+
+def _check_rewriting(template: str) -> str:
+    """Return a template of the request to rewrite a prompt. Raises ValueError if it does not show the prompt."""
+    if template.count("{prompt}") != 1:
+        raise ValueError("must contain {prompt} once")
+    return template
+
+
+class RewriteOptions(ServerOptions):
+    """Options of the requests that rewrite prompts."""
+
+    model: str = Field(description="Name of the chat model on the server.")
+    template: Annotated[str, AfterValidator(_check_rewriting)] = Field(
+        REWRITE, description="The request, with {prompt} for the prompt's text."
+    )
+    temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature. Default: the server's.")
+    seed: int | None = Field(None, description="Seed to send. Default: no seed.")
+    max_tokens: int = Field(1024, ge=1, description="Maximum number of tokens of an answer.")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        "max_tokens", description="The server's name for max_tokens; OpenAI's reasoning models use the second."
+    )
+
+
 class ImageOptions(ServerOptions):
     """Options of image requests."""
 

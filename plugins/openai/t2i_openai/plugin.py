@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from t2i_core.api import About, GeneratorInfo, JudgeInfo, Loading, Setup, hookimpl
+from t2i_core.api import (
+    About,
+    GeneratorInfo,
+    JudgeInfo,
+    Loading,
+    Prompt,
+    PromptSourceInfo,
+    Setup,
+    hookimpl,
+)
 from t2i_core.api.errors import BadModel, BadOption
 from t2i_core.api.options import read_secret
 from t2i_torch_support import pair_questions
 
-from .options import OPENAI, ImageOptions, JudgeOptions, ServerOptions
+from .options import OPENAI, ImageOptions, JudgeOptions, RewriteOptions, ServerOptions
 
 if TYPE_CHECKING:
     from .generator import ImageServer
@@ -68,6 +78,33 @@ def t2i_judges() -> list[JudgeInfo]:
     ]
 
 
+@hookimpl
+def t2i_prompt_sources() -> list[PromptSourceInfo]:
+    """Return the descriptor of the prompt source."""
+    return [
+        PromptSourceInfo(
+            name="rewritten",
+            summary="Prompts of a file or source, rewritten by a chat model behind OpenAI's API.",
+            argument="FILE or NAME: file of prompts, or prompt source",
+            needs_argument=True,
+            options=RewriteOptions,
+            prompts=_rewritten,
+            about=About(
+                licence="the server's terms",
+                notes="t2i sends prompts to the server, which may cost money, and keeps each answer.",
+            ),
+        )
+    ]
+
+
+def _rewritten(setup: Setup[RewriteOptions]) -> Iterable[Prompt]:
+    from .rewriting import rewrite_prompts
+
+    if not setup.dry:
+        _check(setup, "rewritten")
+    return rewrite_prompts(setup)
+
+
 def _generator(setup: Setup[ImageOptions]) -> ImageServer:
     from .generator import ImageServer
 
@@ -80,26 +117,26 @@ def _judge(setup: Setup[JudgeOptions]) -> VisionJudge:
     return VisionJudge(setup)
 
 
-def _check(setup: Setup[Any]) -> None:
+def _check(setup: Setup[Any], name: str = "openai") -> None:
     """Raise an error for a bad address or key; the message never quotes them, because they may be secrets."""
     options: ServerOptions = setup.options
     url = urlsplit(options.base_url)
     if url.scheme not in ("http", "https") or not url.hostname:
-        raise BadOption("option 'base_url' of 'openai' must be an address like http://localhost:8000/v1")
+        raise BadOption(f"option 'base_url' of {name!r} must be an address like http://localhost:8000/v1")
     if url.username is not None or url.password is not None or url.query or url.fragment:
         raise BadOption(
-            "option 'base_url' of 'openai' must not hold a user, a password or a query, because runs record it; "
+            f"option 'base_url' of {name!r} must not hold a user, a password or a query, because runs record it; "
             "give the server's bare address, and the key in an environment variable (api_key_env)"
         )
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", options.api_key_env):
         raise BadOption(
-            "option 'api_key_env' of 'openai' must be the name of an environment variable that holds the key, "
+            f"option 'api_key_env' of {name!r} must be the name of an environment variable that holds the key, "
             "not the key itself"
         )
     key = read_secret(options.api_key_env)
     # if t2i is offline, `Server` raises the error
     if options.base_url == OPENAI and not setup.offline and key is None:
         raise BadModel(
-            f"'openai:{setup.argument}': {OPENAI} needs a key; set the environment variable {options.api_key_env} "
+            f"'{name}:{setup.argument}': {OPENAI} needs a key; set the environment variable {options.api_key_env} "
             "(or name another one with api_key_env, or another server with base_url)"
         )

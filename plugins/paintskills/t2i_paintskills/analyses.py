@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.api.study import Analysis, Study
+from t2i_core.io.answers import find_places
 
 from .skills import SKILLS
 
@@ -51,7 +52,7 @@ def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysi
     if answers is not None:
         from .answers import compare_with_people
 
-        yield from compare_with_people(answers, own)
+        yield from compare_with_people(answers, own, find_places(study.samples))
 
 
 def select_decisions(table: pd.DataFrame, metric: str) -> pd.DataFrame:

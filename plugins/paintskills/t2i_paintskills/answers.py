@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,70 +11,104 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis
-from t2i_core.io.table import read_table
+from t2i_core.io.answer_meaning import find_meant_choice
+from t2i_core.io.answers import CANNOT_TELL, SHOWN, HumanAnswer, locate, read_answers
+from t2i_core.io.component_answers import (
+    COMPONENTS,
+    Combination,
+    mean_number,
+    mean_object,
+    mean_relation,
+)
+from t2i_core.io.majority import find_majority
 from t2i_core.statistics import phi
 
-COLUMNS = ("model", "prompt", "seed", "annotator", "answer")
-ANSWERS = {"yes": True, "no": False, "1": True, "0": False}
+UNITS = ["model", "prompt", "seed"]
 
 
-def read_answers(path: Path) -> pd.DataFrame:
-    """Read a CSV file of people's answers whether an image shows what its prompt asks for, one line per answer.
+def read_people(path: Path, rows: pd.DataFrame, places: Mapping[str, tuple[str, str, int]]) -> pd.DataFrame:
+    """Read people's answers whether images show what their prompts ask for.
+
+    A person says so directly (question `shown`), or by the components that the image shows.
+
+    Args:
+        path: A file of people's answers, with answers to other questions or without.
+        rows: The metric's decisions, one row for each image, with the facets of the prompts.
+        places: Model, prompt and seed by digest of the image file.
 
     Returns:
-        Columns model, prompt, seed, annotator and answer (a boolean).
+        One row for each image and person: columns model, prompt, seed, rater and answer (yes, no or cannot-tell).
 
     Raises:
-        BadOption: The file is not valid. The message names file, line and problem.
+        BadOption: The file is not valid, or has no such answers.
     """
-    rows = read_table(path, BadOption, COLUMNS, escaped=True)
-    if not rows:
-        raise BadOption(f"{path}: no answers; the file must have a line for each answer")
-    seen: set[tuple[str, ...]] = set()
-    answers: list[dict[str, Any]] = []
-    for row in rows:
-        where = f"{path}, line {row.line}"
-        cells = {name: row.cells.get(name, "") for name in COLUMNS}
-        if empty := next((name for name in COLUMNS if not cells[name]), None):
-            raise BadOption(f"{where}: column '{empty}' is empty; fill it in or delete the line")
-        if cells["answer"].lower() not in ANSWERS:
-            raise BadOption(f"{where}: answer must be yes or no (got {cells['answer']!r})")
-        if not cells["seed"].isdecimal():
-            raise BadOption(f"{where}: seed must be a whole number (got {cells['seed']!r})")
-        key = tuple(cells[name] for name in COLUMNS[:-1])
-        if key in seen:
-            raise BadOption(f"{where}: {cells['annotator']} answers twice for this image; delete one of the lines")
-        seen.add(key)
-        answers.append({**cells, "seed": int(cells["seed"]), "answer": ANSWERS[cells["answer"].lower()]})
-    return pd.DataFrame(answers)
+    found = read_answers(path).about(SHOWN, *COMPONENTS)
+    by_person: dict[tuple[Any, ...], dict[str, HumanAnswer]] = {}
+    for answer in locate(found, places):
+        if answer.seed is not None:
+            key = answer.shown[0].model, answer.prompt, answer.seed, answer.rater
+            by_person.setdefault(key, {})[answer.question] = answer
+    wanted = {str(row["prompt"]): mean_skill(row) for _, row in rows.drop_duplicates("prompt").iterrows()}
+    lines = []
+    for (*unit, rater), own in by_person.items():
+        means = {"yes": wanted.get(unit[1], ()), "no": ()}
+        said = own[SHOWN].answer if SHOWN in own else find_meant_choice(means, list(own.values()))
+        if said not in (None, "yes", "no", CANNOT_TELL):
+            raise BadOption(f"{path}: {rater} about prompt {unit[1]!r}: answer must be yes or no (got {said!r})")
+        if said is not None:
+            lines.append((*unit, rater, said))
+    return pd.DataFrame(lines, columns=[*UNITS, "rater", "answer"])
+
+
+def mean_skill(facets: Mapping[str, Any] | pd.Series) -> list[Combination]:
+    """Return the answers about components that mean that an image shows what its prompt asks for.
+
+    Args:
+        facets: The facets of the prompt's rows, its `skill` among them.
+    """
+    match facets["skill"]:
+        case "count":
+            return mean_number(facets["object"], int(facets["count"]))
+        case "color":
+            return mean_object(facets["object"], facets["colour"])
+        case "spatial":
+            return mean_relation(facets["object"], facets["object_2"], facets["relation"])
+    return mean_object(facets["object"])
 
 
 def majorities(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answer of most people for each image.
 
     Returns:
-        Columns model, prompt, seed, people (their number) and majority (1 for yes, 0 for no, NaN for a tie).
+        Columns model, prompt, seed, people (their number) and majority (1 for yes, 0 for no, NaN for a tie or if
+        most cannot tell).
     """
-    groups = answers.groupby(["model", "prompt", "seed"], as_index=False)["answer"]
-    found = groups.agg(people="size", yes="sum")
-    share = found["yes"] / found["people"]
-    return found.assign(majority=np.where(share == 0.5, np.nan, share > 0.5)).drop(columns="yes")
+    lines = []
+    for unit, own in answers.groupby(UNITS):
+        found = find_majority(own["answer"])
+        value = np.nan if found.answer is None else float(found.answer == "yes")
+        lines.append((*unit, found.raters, value))
+    return pd.DataFrame(lines, columns=[*UNITS, "people", "majority"])
 
 
-def compare_with_people(path: Path, rows: pd.DataFrame) -> Iterator[Analysis]:
+def compare_with_people(
+    path: Path, rows: pd.DataFrame, places: Mapping[str, tuple[str, str, int]]
+) -> Iterator[Analysis]:
     """Yield accuracy by people and by the metric for each model and skill, and their agreement.
 
     Args:
         path: File of people's answers.
+        places: Model, prompt and seed by digest of the image file.
         rows: The metric's decisions, one row for each image.
 
     Raises:
         BadOption: The file is not valid, or is about none of the run's images.
     """
-    found = majorities(read_answers(path))
-    keys = ["model", "prompt", "seed"]
-    own = rows[[*keys, "skill", "value"]].astype({"model": str, "prompt": str, "seed": int, "skill": str})
-    both = found.merge(own, on=keys, how="left")
+    found = majorities(read_people(path, rows, places))
+    if found.empty:
+        raise BadOption(f"{path}: none of the answers is about one image of a skill")
+    own = rows[[*UNITS, "skill", "value"]].astype({"model": str, "prompt": str, "seed": int, "skill": str})
+    both = found.merge(own, on=UNITS, how="left")
     undecided = both[both["value"].isna()]
     if len(undecided) == len(both):
         first = undecided.iloc[0]

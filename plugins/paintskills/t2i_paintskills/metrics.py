@@ -201,8 +201,8 @@ class _SkillMetric(Metric):
         assert scene is not None  # because `check` rejects prompts without a scene
         seen = observed.all(NEED)
         if isinstance(seen[0], QuestionAnswer):
-            if any(answer.choice is None for answer in seen):
-                return Failure("the judge answered neither yes nor no")
+            if undecided := next((answer for answer in seen if answer.choice is None), None):
+                return undecided.explain_no_choice()
             return skill, questions.decide_by_answers(skill, seen), facets_of(skill, scene)
         try:
             return skill, decide(skill, scene, seen[0], self.options), facets_of(skill, scene)

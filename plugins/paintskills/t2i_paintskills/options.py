@@ -48,8 +48,8 @@ class SkillOptions(Options):
     )
     answers: Annotated[Path | None, ExecutionOption()] = Field(
         None,
-        description="CSV file of people's answers about the images, for analyses, with the columns model, prompt, "
-        "seed, annotator, answer (yes or no).",
+        description="File of people's answers (the form yes-no or components), for analyses: a database of t2i "
+        "people serve, or CSV.",
     )
 
     @field_validator("upper")

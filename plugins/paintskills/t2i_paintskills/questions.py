@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from t2i_core.api import Query, QuestionAnswer, Relation, Sample, Scene, SceneObject, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
+from t2i_core.io.component_answers import Combination, mean_both, mean_number, mean_object, mean_relation
 
 from .skills import Skill
 
@@ -65,20 +66,23 @@ def ask(skill: Skill, sample: Sample) -> list[Query]:
 
 def _ask_for_one(wanted: SceneObject) -> VisualQuestion:
     name = f"{wanted.colour} {wanted.cls.name}" if wanted.colour else wanted.cls.name
-    return VisualQuestion(PRESENCE.format(object=name), YES_NO, scene=Scene((wanted,)))
+    means = _mean_yes(mean_object(wanted.cls.name, wanted.colour))
+    return VisualQuestion(PRESENCE.format(object=name), YES_NO, scene=Scene((wanted,)), meant_by=means)
 
 
 def _ask_for_number(name: str, count: int) -> VisualQuestion:
     # no scene, because a scene may be exceeded
     things = f"is there exactly 1 {name}" if count == 1 else f"are there exactly {count} {_pluralise(name)}"
-    return VisualQuestion(f"{things[0].upper()}{things[1:]} in this image?", YES_NO)
+    means = _mean_yes(mean_number(name, count))
+    return VisualQuestion(f"{things[0].upper()}{things[1:]} in this image?", YES_NO, meant_by=means)
 
 
 def _ask_for_both(scene: Scene, relation: Relation) -> list[VisualQuestion]:
     a, b = scene.objects[relation.object], scene.objects[relation.subject]
     if a.cls.same_as(b.cls):
         two = Scene((SceneObject(a.cls, count=2),))
-        return [VisualQuestion(f"Are there at least 2 {_pluralise(a.cls.name)} in this image?", YES_NO, scene=two)]
+        text = f"Are there at least 2 {_pluralise(a.cls.name)} in this image?"
+        return [VisualQuestion(text, YES_NO, scene=two, meant_by=_mean_yes(mean_both(a.cls.name, a.cls.name)))]
     return [_ask_for_one(SceneObject(each.cls)) for each in (a, b)]
 
 
@@ -86,8 +90,16 @@ def _ask_for_relation(scene: Scene, relation: Relation) -> VisualQuestion:
     a, b = scene.objects[relation.object].cls.name, scene.objects[relation.subject].cls.name
     other = f"another {a}" if a == b else f"{_find_article(a)} {a}"
     return VisualQuestion(
-        f"Is there {_find_article(b)} {b} {PLACES[relation.predicate]} {other} in this image?", YES_NO, scene=scene
+        f"Is there {_find_article(b)} {b} {PLACES[relation.predicate]} {other} in this image?",
+        YES_NO,
+        scene=scene,
+        meant_by=_mean_yes(mean_relation(a, b, relation.predicate)),
     )
+
+
+def _mean_yes(combinations: Sequence[Combination]) -> dict[str, Sequence[Combination]]:
+    """Return which of people's component answers mean yes; all others mean no."""
+    return {"yes": combinations, "no": ()}
 
 
 def _find_article(name: str) -> str:

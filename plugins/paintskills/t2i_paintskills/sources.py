@@ -9,7 +9,7 @@ from pathlib import Path
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
-from t2i_core.io.prompt_file import make_id
+from t2i_core.io.prompt_record import make_id
 
 from .options import SourceOptions
 from .scene_file import read_scenes

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from t2i_core.api import Study
 from t2i_core.api.errors import BadOption
 from t2i_paintskills.analyses import analyse
-from t2i_paintskills.answers import majorities, read_answers
+from t2i_paintskills.answers import majorities
 
 BOUND = "upper bound (simulator)"
 
@@ -159,33 +159,46 @@ def test_figures_are_drawn(tmp_path):
 @settings(max_examples=25)
 @given(st.lists(st.booleans(), min_size=1, max_size=9))
 def test_the_majority_is_more_than_half(said):
-    answers = pd.DataFrame({"model": "a", "prompt": "p", "seed": 0, "answer": said})
+    answers = pd.DataFrame(
+        {"model": "a", "prompt": "p", "seed": 0, "answer": ["yes" if one else "no" for one in said]}
+    )
     (row,) = majorities(answers).itertuples()
     expected = math.nan if 2 * sum(said) == len(said) else float(2 * sum(said) > len(said))
     assert row.majority == expected or (math.isnan(row.majority) and math.isnan(expected))
     assert row.people == len(said)
 
 
+COMPONENTS = "rater,question,answer,prompt,left,seed\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("skill", "facets", "said", "right"),
     [
-        (None, "no such file"),
-        ("model,prompt\n", "line 1: no column 'seed'; the table must have the columns model, prompt, seed"),
-        (HEAD + "\n", "no answers"),
-        (HEAD + "\na,p,0,x,maybe\n", "line 2: answer must be yes or no (got 'maybe')"),
-        (HEAD + "\na,p,one,x,yes\n", "line 2: seed must be a whole number (got 'one')"),
-        (HEAD + "\na,p,0,,yes\n", "line 2: column 'annotator' is empty"),
-        (HEAD + "\na,p,0,x,yes\na,p,0,x,no\n", "line 3: x answers twice for this image"),
+        ("object", {"object": "dog"}, {"object": "Dog"}, 1),
+        ("object", {"object": "dog"}, {"object": "none"}, 0),
+        ("count", {"object": "dog", "count": 2}, {"object": "dog", "number": "2"}, 1),
+        ("count", {"object": "dog", "count": 2}, {"object": "dog", "number": "3"}, 0),
+        ("color", {"object": "dog", "colour": "red"}, {"object": "dog", "colour": "red"}, 1),
+        ("color", {"object": "dog", "colour": "red"}, {"object": "dog", "colour": "blue"}, 0),
+        ("spatial", {"object": "dog", "object_2": "bed", "relation": "left"},
+         {"object A": "bed", "object B": "dog", "relation": "right"}, 1),
+        ("spatial", {"object": "dog", "object_2": "bed", "relation": "left"},
+         {"object A": "dog", "object B": "bed", "relation": "right"}, 0),
     ],
-)
-def test_a_bad_file_is_said(tmp_path, text, said):
+)  # fmt: skip
+def test_components_decide(tmp_path, skill, facets, said, right):
     path = tmp_path / "answers.csv"
-    if text is not None:
-        path.write_text(text)
+    path.write_text(COMPONENTS + "".join(f"ann,{name},{answer},p,a,0\n" for name, answer in said.items()))
+    table = rows(f"paintskills-{skill}", f"paintskills-{skill}", ("a", "p", 0, 1, facets))
+    line = found(tmp_path, f"paintskills-{skill}", path, table)["people"].table.set_index("model").loc["a"]
+    assert (line["people"], line["images"]) == (right, 1)
+
+
+def test_a_file_without_answers_about_skills_is_refused(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(COMPONENTS + "ann,human,yes,p,a,0\n")
     with pytest.raises(BadOption) as caught:
-        read_answers(path)
-    assert str(caught.value).startswith(str(path))
-    assert said in str(caught.value)
+        found(tmp_path, "paintskills-object", path, OBJECT)
     assert "\n" not in str(caught.value)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from .answers_command import agree, tally
 from .page.command import export, serve
+from .validation_command import validate
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -12,5 +14,5 @@ app = typer.Typer(
     help="Ask people about the images of runs, and use their answers.",
 )
 
-for command in (serve, export):
+for command in (serve, export, tally, agree, validate):
     app.command()(command)

@@ -10,7 +10,6 @@ import pandas as pd
 from t2i_core.api.metric import Metric, PairMetric, SetMetric
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.options import select_result_options
-from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.manifest import PartRecord
@@ -20,6 +19,7 @@ from t2i_core.results.score_difference import (
     compare_headlines,
     compute_headline,
     describe_unshared_seeds,
+    make_stored_scoring,
     select_shared,
 )
 from t2i_core.statistics import PairedDifference
@@ -67,16 +67,6 @@ class MetricComparison:
     rows: pd.DataFrame
 
 
-@dataclass(frozen=True)
-class _StoredScoring:
-    """The metric and settings that compute scores from the rows of a stored run."""
-
-    metric: ResolvedComponent[MetricInfo]
-    instance: Metric
-    measures: tuple[SettledMeasure, ...]
-    shares_seeds: bool
-
-
 Judges = tuple[str | None, str | None]
 """The judges by which each of two models is measured (`Result.by`)."""
 
@@ -107,10 +97,8 @@ def compare_metric(
     """
     a, b = (replace(side, by=by) for side, by in zip((a, b), judges, strict=True))
     title = make_title(metric.spec, judges[0] or judges[1])
-    with guard_plugin(metric, "to be made"):
-        instance = metric.info.create(metric.setup())
-    with guard_plugin(metric, "to say the bounds of its measures"):
-        measures = tuple(m.settled(metric.options) for m in metric.info.measures)
+    made = make_stored_scoring(metric)
+    instance, measures = made.instance, made.measures
     nothing = pd.DataFrame(columns=["prompt", "model", "value"])
     why = _reason_not_comparable(a, b, metric, instance)
     if why is not None:
@@ -121,7 +109,7 @@ def compare_metric(
         for side in (a, b)
         if side.unshared_seeds is not None and request.noise == "shared" and not isinstance(instance, SetMetric)
     ]
-    scoring = _StoredScoring(metric, instance, measures, shares_seeds=request.noise == "shared" and not notes)
+    scoring = replace(made, shares_seeds=request.noise == "shared" and not notes)
     table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, _scored_result(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]

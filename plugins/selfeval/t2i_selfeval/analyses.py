@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from t2i_core.api.study import Analysis, Study
+from t2i_core.io.answers import find_places
 from t2i_core.statistics import Question, mean_interval, paired_difference
 
 from .ablation import ESTIMATORS, STEPS, TRIALS, read_values
@@ -34,7 +35,7 @@ def analyse(study: Study, votes: Path | None) -> Iterator[Analysis]:
 
     Args:
         study: The run.
-        votes: A CSV file of people's votes; if None, there is no analysis of agreement with people.
+        votes: A file of people's answers; if None, there is no analysis of agreement with people.
 
     Raises:
         BadOption: If the votes are not valid or none concerns this run.
@@ -54,7 +55,7 @@ def analyse(study: Study, votes: Path | None) -> Iterator[Analysis]:
         yield only_one_right(right, study.interval)
         yield where_only_one_is_right(right)
     if votes is not None:
-        yield compare_with_people(votes, pairs(right))
+        yield compare_with_people(votes, pairs(right), find_places(study.samples))
 
 
 def _rows(table: pd.DataFrame, measure: str) -> pd.DataFrame:

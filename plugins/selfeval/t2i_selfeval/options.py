@@ -12,8 +12,7 @@ from t2i_core.api.options import ExecutionOption
 Votes = Annotated[Path | None, ExecutionOption()]
 _VOTES = Field(
     None,
-    description="Analyses: CSV file of people's votes with the columns prompt, left, right, verdict and judge, as "
-    "`t2i arena export` writes it.",
+    description="Analyses: file of people's preferences, a database of t2i people serve or CSV.",
 )
 Estimator = Literal["mean", "sum", "log-mean-exp", "q-mean", "q-log-mean-exp"]
 

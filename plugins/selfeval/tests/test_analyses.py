@@ -114,13 +114,11 @@ SHORT = "prompt,left,right,verdict,judge\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SHORT, "has no votes by people"),
-        (f"{HEAD}x,old,new,left,,a model,no,,\n", "has no votes by people"),
-        ("prompt,left,right,verdict\nx,a,b,left\n", "no column 'judge'"),
-        (f"{SHORT}x,old,new,a,ann\n", r"line 2: verdict must be left, right, tie or both-bad \(got 'a'\)"),
+        (SHORT, "no answers"),
+        (f"{HEAD}x,old,new,left,,a model,no,,\n", "no answers that count"),
+        (f"{SHORT}x,old,new,c,ann\n", r"line 2: a preference must be left, right, tie or both-bad \(got 'c'\)"),
         (f"{SHORT}x,old,old,left,ann\n", r"two different models \(got 'old' twice\)"),
-        (f"{SHORT}x,old,new,left,\n", "line 2: column 'judge' is empty"),
-        (f"{VOTES}colour-1,old,new,right,,ann,yes,0,\n", "line 14: ann voted on these images in an earlier line"),
+        (f"{VOTES}colour-1,old,new,right,,ann,yes,0,\n", "line 14: ann answers 'preference' twice"),
         (f"{SHORT}x,old,new,left,ann\n", "the first is about prompt 'x', models 'old' and 'new'"),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from t2i_core.api import Failure, Query, QuestionAnswer, Sample, Scene, SceneObject, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
+from t2i_core.io.component_answers import mean_object
 
 from .rules import Finding
 
@@ -27,7 +28,12 @@ def ask(samples: Sequence[Sample]) -> list[Query]:
 
 def _write_question(expected: SceneObject, colour: str | None) -> VisualQuestion:
     name = expected.cls.name if colour is None else f"{colour} {expected.cls.name}"
-    return VisualQuestion(QUESTION.format(object=name), YES_NO, scene=Scene((SceneObject(expected.cls, colour),)))
+    return VisualQuestion(
+        QUESTION.format(object=name),
+        YES_NO,
+        scene=Scene((SceneObject(expected.cls, colour),)),
+        meant_by={"yes": mean_object(expected.cls.name, colour), "no": ()},
+    )
 
 
 def decide(objects: Sequence[SceneObject], answers: Sequence[QuestionAnswer]) -> list[Finding] | Failure:
@@ -40,8 +46,8 @@ def decide(objects: Sequence[SceneObject], answers: Sequence[QuestionAnswer]) ->
     Returns:
         One decision per expected object, in the same order; a failure if a question was left open.
     """
-    if any(answer.choice is None for answer in answers):
-        return Failure("the judge answered neither yes nor no")
+    if undecided := next((answer for answer in answers if answer.choice is None), None):
+        return undecided.explain_no_choice()
     left = iter(answer.choice == "yes" for answer in answers)
     findings = []
     for expected in objects:

@@ -95,3 +95,18 @@ _SYNSETS = {
 
 CLASSES = {name: ObjectClass(name, synset) for name, synset in _SYNSETS.items()}
 """Classes by name, in the order of COCO's annotations, by which most checkpoints number them."""
+
+_OTHER_NAMES = {
+    "man": "person", "woman": "person", "child": "person", "boy": "person", "girl": "person", "human": "person",
+    "bike": "bicycle", "motorbike": "motorcycle", "plane": "airplane", "aeroplane": "airplane",
+    "stoplight": "traffic light", "hydrant": "fire hydrant", "rucksack": "backpack", "necktie": "tie",
+    "tennis racquet": "tennis racket", "wineglass": "wine glass", "doughnut": "donut", "sofa": "couch",
+    "houseplant": "potted plant", "television": "tv", "computer mouse": "mouse", "tv remote": "remote",
+    "remote control": "remote", "computer keyboard": "keyboard", "mobile phone": "cell phone",
+    "cellphone": "cell phone", "smartphone": "cell phone", "microwave oven": "microwave", "fridge": "refrigerator",
+    "hair dryer": "hair drier",
+}  # fmt: skip
+"""Other names of classes in prompts; `computer mouse`, `tv remote` and `computer keyboard` are GenEval's."""
+
+NAMES = (*CLASSES.values(), *(ObjectClass(name, _SYNSETS[cls]) for name, cls in _OTHER_NAMES.items()))
+"""The classes under all their names, COCO's own first."""

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption, did_you_mean
 from t2i_core.api.study import Analysis, Study
+from t2i_core.io.answers import find_places
 from t2i_core.results.run import Run, load_run
 
 from .figures import RHO, draw_heatmap
@@ -74,7 +75,8 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
     yield from sweeps(study, measure)
     yield from side_by_side(study, measure, options.frequency)
     if options.preferences is not None:
-        yield from preferences(options.preferences, by_synset(join_measures(study, measure), synsets))
+        scores = by_synset(join_measures(study, measure), synsets)
+        yield from preferences(options.preferences, scores, synsets, find_places(study.samples))
 
 
 def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:

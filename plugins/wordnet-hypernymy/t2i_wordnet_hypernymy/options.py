@@ -42,8 +42,7 @@ class HypernymyOptions(Options):
     )
     preferences: Annotated[Path | None, ExecutionOption()] = Field(
         None,
-        description="CSV file of people's preferences with the columns synset, model_a, model_b, annotator, "
-        "choice (a, b or tie) and, if a synset has several pairs of images, item.",
+        description="File of people's preferences, for analyses: a database of t2i people serve, or CSV.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -12,52 +12,48 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis
-from t2i_core.io.table import read_table
+from t2i_core.io.answers import BOTH_BAD, LEFT, PREFERENCE, RIGHT, TIE, locate, read_answers
+from t2i_core.io.majority import turn_preference
 from t2i_core.statistics import Estimate, krippendorff_alpha, mean_interval
 
 from .figures import draw_correlations
 from .synsets import spearman
 
-COLUMNS = ("synset", "model_a", "model_b", "annotator", "choice")
-CHOICES = {"a": 1.0, "b": 0.0, "tie": 0.5}
+_POINTS = {LEFT: 1.0, RIGHT: 0.0}
 
 
-def read_preferences(path: Path) -> pd.DataFrame:
-    """Read a CSV file of people's choices (`a`, `b` or `tie`) between two models, one line per choice.
+def read_preferences(
+    path: Path, synsets: Mapping[str, str] | None = None, places: Mapping[str, tuple[str, str, int]] | None = None
+) -> pd.DataFrame:
+    """Read people's preferences between two models.
 
-    If a synset has several pairs of images, the column `item` distinguishes them.
+    Args:
+        path: A file of people's answers, with answers to other questions or without.
+        synsets: Synset of each prompt. A prompt that is not in it counts as the synset that its id names.
+        places: Model, prompt and seed by digest of the image file.
 
     Returns:
-        One row per choice; `model_a` and `model_b` are in alphabetical order, and `choice` follows them.
+        One row per preference: synset, item (which images), model_a and model_b in alphabetical order, annotator,
+        and choice: left for model_a, right for model_b, tie or both-bad.
 
     Raises:
-        BadOption: The file is not valid. The message names file, line and problem.
+        BadOption: The file is not valid, or has no preferences.
     """
-    rows = read_table(path, BadOption, COLUMNS, escaped=True)
-    if not rows:
-        raise BadOption(f"{path}: no choices; the file must have a line for each choice")
-    seen: set[tuple[str, ...]] = set()
     votes = []
-    for row in rows:
-        where = f"{path}, line {row.line}"
-        vote = {name: row.cells.get(name, "") for name in (*COLUMNS, "item")}
-        if empty := next((name for name in COLUMNS if not vote[name]), None):
-            raise BadOption(f"{where}: column '{empty}' is empty; fill it in or delete the line")
-        if vote["choice"] not in CHOICES:
-            raise BadOption(f"{where}: choice must be a, b or tie (got {vote['choice']!r})")
-        if vote["model_a"] == vote["model_b"]:
-            raise BadOption(f"{where}: {vote['model_a']!r} is compared with itself; name two models")
-        if vote["model_a"] > vote["model_b"]:  # the pair was shown in the other order
-            vote["model_a"], vote["model_b"] = vote["model_b"], vote["model_a"]
-            vote["choice"] = {"a": "b", "b": "a", "tie": "tie"}[vote["choice"]]
-        key = tuple(vote[name] for name in vote if name != "choice")
-        if key in seen:
-            raise BadOption(
-                f"{where}: {vote['annotator']} chose twice between the same models on this synset; add a column "
-                "item if the pairs of images differ"
-            )
-        seen.add(key)
-        votes.append(vote)
+    for answer in locate(read_answers(path).about(PREFERENCE), places or {}):
+        sides = sorted(answer.shown, key=lambda side: side.model)
+        turned = sides[0] != answer.shown[0]
+        known = any(side.seeds or side.digests for side in sides)
+        votes.append(
+            {
+                "synset": (synsets or {}).get(answer.prompt, answer.prompt),
+                "item": (answer.prompt, *sides) if known else (answer.prompt, answer.task),
+                "model_a": sides[0].model,
+                "model_b": sides[1].model,
+                "annotator": answer.rater,
+                "choice": turn_preference(answer.answer) if turned else answer.answer,
+            }
+        )
     return pd.DataFrame(votes)
 
 
@@ -68,34 +64,41 @@ def alpha(votes: pd.DataFrame, *, ties: bool = True) -> Estimate:
 
     Args:
         votes: Choices between two models.
-        ties: Whether a tie is a third choice; if not, it is a missing value.
+        ties: Whether a tie (and "both are bad") is a choice; if not, it is a missing value.
 
     Returns:
         Alpha; NaN if no unit has two choices, or if all choices are equal.
     """
     units = zip(votes["synset"], votes["item"], strict=True)
     return krippendorff_alpha(
-        units, votes["annotator"], votes["choice"], votes["synset"], excluded=() if ties else ("tie",)
+        units, votes["annotator"], votes["choice"], votes["synset"], excluded=() if ties else (TIE, BOTH_BAD)
     )
 
 
-def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
+def preferences(
+    path: Path,
+    wide: pd.DataFrame,
+    synsets: Mapping[str, str] | None = None,
+    places: Mapping[str, tuple[str, str, int]] | None = None,
+) -> Iterator[Analysis]:
     """Yield shares and agreement for each pair of models, and their correlations with the synsets' scores.
 
     Args:
-        path: The file of preferences.
+        path: A file of people's answers.
         wide: Scores by model and synset, one column for each measure.
+        synsets: Synset of each prompt.
+        places: Model, prompt and seed by digest of the image file.
 
     Raises:
         BadOption: The file is not valid, or is about none of the run's pairs of models or synsets.
     """
-    votes = read_preferences(path)
+    votes = read_preferences(path, synsets, places)
     known = set(wide.index.get_level_values("model"))
     pairs = {pair: own for pair, own in votes.groupby(["model_a", "model_b"]) if set(pair) <= known}
     if not pairs:
         named = ", ".join(sorted(set(chain(votes["model_a"], votes["model_b"]))))
         raise BadOption(
-            f"{path}: no line compares two of the run's models ({', '.join(sorted(known))}), only {named}"
+            f"{path}: no preference compares two of the run's models ({', '.join(sorted(known))}), only {named}"
         )
     if not set(votes["synset"]) & set(wide.index.get_level_values("synset")):
         raise BadOption(f"{path}: has none of the run's synsets; write synsets as bird.n.01")
@@ -107,8 +110,8 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
     yield Analysis("preferences", summary, shares, partial(_bars, shares))
     lines = []
     for (a, b), own in pairs.items():
-        decided = own[own["choice"] != "tie"]
-        share = decided["choice"].map(CHOICES).astype(np.float64).groupby(decided["synset"]).mean()
+        decided = own[own["choice"].isin(_POINTS)]
+        share = decided["choice"].map(_POINTS).astype(np.float64).groupby(decided["synset"]).mean()
         gain = wide.loc[a].sub(wide.loc[b]).reindex(share.index)
         lines += [
             {"a": a, "b": b, "measure": name, **spearman(share.to_numpy(), gain[name].to_numpy())} for name in wide
@@ -125,10 +128,10 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
 
 def _share(a: str, b: str, votes: pd.DataFrame) -> dict[str, Any]:
     """Return the share of `a` without ties, people's agreement, their intervals over synsets, and the counts."""
-    decided = votes[votes["choice"] != "tie"]
+    decided = votes[votes["choice"].isin(_POINTS)]
     line: dict[str, Any] = {"a": a, "b": b, "share": np.nan, "low": np.nan, "high": np.nan}
     if len(decided):
-        values = decided["choice"].map(CHOICES).to_numpy(np.float64)
+        values = decided["choice"].map(_POINTS).to_numpy(np.float64)
         found = mean_interval(values, decided["synset"].to_numpy(), None, low=0, high=1)
         line |= {"share": found.value, "low": found.lo, "high": found.hi}
     line |= {

@@ -124,13 +124,11 @@ def test_ties_alone_prefer_nothing(tmp_path, wide):
     ("text", "fault"),
     [
         (None, "no such file"),
-        ("", "line 1: no column 'synset'; the table must have the columns synset, model_a"),
-        ("synset,annotator\na,b\n", "line 1: no column 'model_a'"),
-        (HEAD, "no choices"),
-        (HEAD + "dog.n.01,x,y,ann,left\n", "line 2: choice must be a, b or tie"),
-        (HEAD + "dog.n.01,x,y,,a\n", "line 2: column 'annotator' is empty"),
-        (HEAD + "dog.n.01,x,x,ann,a\n", "line 2: 'x' is compared with itself"),
-        (HEAD + "dog.n.01,x,y,ann,a\ndog.n.01,y,x,ann,b\n", "line 3: ann chose twice"),
+        (HEAD, "no answers"),
+        (HEAD + "dog.n.01,x,y,ann,c\n", "line 2: a preference must be left"),
+        (HEAD + "dog.n.01,x,x,ann,a\n", "line 2: left and right must be two different models"),
+        (HEAD + "dog.n.01,x,y,ann,a\ndog.n.01,y,x,ann,b\n", "line 3: ann answers 'preference' twice"),
+        ("rater,question,answer,prompt,left\nann,human,yes,p,m\n", "has no answers to preference, only to human"),
     ],
 )
 def test_a_wrong_file_gets_one_line(tmp_path, text, fault):
@@ -143,7 +141,7 @@ def test_a_wrong_file_gets_one_line(tmp_path, text, fault):
 
 
 def test_a_file_about_other_models_is_refused(path, wide):
-    with pytest.raises(BadOption, match=r"no line compares two of the run's models \(x\), only x, y"):
+    with pytest.raises(BadOption, match=r"no preference compares two of the run's models \(x\), only x, y"):
         list(preferences(path, wide.loc[["x"]]))
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..judge import Query
+from ..failure import Failure
+from ..judge import FOR_PEOPLE, Query
 from ..observation import SOME, Labels, Observation, QueryShape, check_text
 from ..prompt import Scene
+from ..rater_answer import RaterAnswer, check_rater_answers, read_rater_answers
 
 if TYPE_CHECKING:
     from ..image import Image
@@ -35,6 +37,11 @@ class VisualQuestion:
         grids: For a question about two grids of images, the number of images in each.
         scene: For a question with the choices `YES_NO`: the answer is yes if the image shows all of this scene
             and, possibly, more. Judges that compute answers use it in place of the words.
+        meant_by: For choices, people's answers to other questions, by name, that mean them: `{"yes":
+            [{"object": "dog"}, {"object A": "dog"}], "no": []}`. Each combination is enough. A choice without
+            combinations is meant by all other answers to these questions, and the choice `""`, which need not be
+            among the choices, by people who choose none. Only judges of people's answers use it.
+        per_grid: True if people's answer about several images of a prompt together holds for each of them.
     """
 
     text: str
@@ -42,6 +49,8 @@ class VisualQuestion:
     ordered: bool = False
     grids: tuple[int, int] | None = None
     scene: Scene | None = None
+    meant_by: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+    per_grid: bool = False
 
     def __post_init__(self) -> None:
         if not self.text.strip():
@@ -50,6 +59,8 @@ class VisualQuestion:
             raise ValueError(f"question {self.text!r}: there must be two or more different choices, or none")
         if self.scene is not None and self.choices != YES_NO:
             raise ValueError(f"question {self.text!r}: a question about a scene must have the choices yes and no")
+        if odd := set(self.meant_by) - {*self.choices, ""}:
+            raise ValueError(f"question {self.text!r}: meant_by has {min(odd)!r}, which is not one of its choices")
 
     def about(self, *images: Image) -> Query:
         """Return the query that asks this about one image, two images, or the images of two grids in order.
@@ -67,6 +78,9 @@ class VisualQuestion:
             params["grids"] = list(self.grids)
         if self.scene is not None:
             params["scene"] = self.scene.to_json()
+        if self.meant_by or self.per_grid:
+            meant_by = {choice: list(map(dict, own)) for choice, own in self.meant_by.items()}
+            params[FOR_PEOPLE] = {"meant_by": meant_by, "per_grid": self.per_grid}
         return Query(images, (self.text, *self.choices), params)
 
     @classmethod
@@ -74,12 +88,15 @@ class VisualQuestion:
         """Return the question of a query of the capability `answer`, with its params as typed fields."""
         text, *choices = query.texts
         grids, scene = query.params.get("grids"), query.params.get("scene")
+        people = query.params.get(FOR_PEOPLE, {})
         return cls(
             text=text,
             choices=tuple(choices),
             ordered=bool(query.params.get("ordered", False)),
             grids=(int(grids[0]), int(grids[1])) if grids else None,
             scene=Scene.from_json(scene) if isinstance(scene, Mapping) else None,
+            meant_by=people.get("meant_by", {}),
+            per_grid=bool(people.get("per_grid", False)),
         )
 
 
@@ -94,6 +111,8 @@ class QuestionAnswer(Observation, capability="answer"):
             1; it is less if the judge may have answered something else. The choice need not be the most probable
             one: a model that samples its answer may choose another.
         text: The answer in free text; for a question with choices the judge's own words, if it gives any.
+        votes: If people gave the answer, what each of them answered: a choice or `cannot-tell`. Then `probs` are
+            the shares of the choices, and `chosen` is the majority.
     """
 
     queries = (QueryShape(images=SOME, texts=SOME, role="the question, then its choices"),)
@@ -103,11 +122,19 @@ class QuestionAnswer(Observation, capability="answer"):
     chosen: int | None = None
     probs: NDArray[np.float64] | None = None
     text: str = ""
+    votes: tuple[RaterAnswer, ...] = ()
 
     @property
     def choice(self) -> str | None:
         """The chosen choice in words; None if the judge chose none."""
         return None if self.chosen is None else self.choices[self.chosen]
+
+    def explain_no_choice(self) -> Failure:
+        """Return why there is no choice. People without a majority count as missing, any other judge as failed."""
+        if self.votes:
+            return Failure("people have no majority: they are divided, or cannot tell", missing=True)
+        what = "answered neither yes nor no" if self.choices == YES_NO else "chose none of the choices"
+        return Failure(f"the judge {what}")
 
     def weights(self) -> NDArray[np.float64] | None:
         """Return the weight of each choice, with sum 1: its probability, or 1 for the one that was chosen.
@@ -131,6 +158,7 @@ class QuestionAnswer(Observation, capability="answer"):
     def check_fields(self) -> None:
         """Raise if the stored form would alter a field."""
         check_text("text", self.text)
+        check_rater_answers(self.votes)
         for choice in self.choices:
             check_text("choice", choice)
         if self.chosen is not None and (not isinstance(self.chosen, int) or isinstance(self.chosen, bool)):
@@ -155,13 +183,14 @@ class QuestionAnswer(Observation, capability="answer"):
     def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: the fields as a JSON list."""
         probs = None if self.probs is None else np.asarray(self.probs, np.float64).tolist()
-        return json.dumps([list(self.choices), self.chosen, probs, self.text]).encode()
+        return json.dumps([list(self.choices), self.chosen, probs, self.text, self.votes]).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Return the observation that `to_bytes` wrote."""
-        choices, chosen, probs, text = json.loads(data)
-        return cls(tuple(choices), chosen, None if probs is None else np.array(probs, np.float64), text)
+        """Return the observation that `to_bytes` wrote; earlier versions kept no votes."""
+        choices, chosen, probs, text, *votes = json.loads(data)
+        shares = None if probs is None else np.array(probs, np.float64)
+        return cls(tuple(choices), chosen, shares, text, read_rater_answers(*votes) if votes else ())
 
     @classmethod
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:

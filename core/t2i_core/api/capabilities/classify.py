@@ -103,6 +103,6 @@ def _take_as_class(*answers: QuestionAnswer) -> ClassScores | Failure:
     (answer,) = answers
     weights = answer.weights()
     if weights is None:
-        return Failure("the judge chose none of the classes")
+        return answer.explain_no_choice() if answer.votes else Failure("the judge chose none of the classes")
     logits = np.log(np.maximum(weights, np.exp(-CERTAIN))).astype(np.float32)
     return ClassScores(logits, tuple(ObjectClass(choice) for choice in answer.choices))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, get_args
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 from ..adapter import register_adapter
 from ..judge import Query
 from ..observation import ONE, Labels, Observation, QueryShape, check_number, check_text
+from ..rater_answer import RaterAnswer, check_rater_answers, read_rater_answers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +30,8 @@ class Preference(Observation, capability="prefer"):
         verdict: The answer.
         margin: How much better the first is on the judge's own scale, if it has one.
         reasoning: The judge's words, if it gives any.
+        votes: If people gave the verdict, what each of them answered, as a verdict on the images in the order of
+            the query.
     """
 
     queries = (QueryShape(images=2, texts=ONE, role="the prompt"),)
@@ -35,6 +39,7 @@ class Preference(Observation, capability="prefer"):
     verdict: Verdict
     margin: float | None = None
     reasoning: str = ""
+    votes: tuple[RaterAnswer, ...] = ()
 
     def check_fields(self) -> None:
         """Raise if the verdict is unknown, or a field has the wrong type."""
@@ -45,6 +50,13 @@ class Preference(Observation, capability="prefer"):
         if self.margin is not None:
             check_number("margin", self.margin)
         check_text("reasoning", self.reasoning)
+        check_rater_answers(self.votes)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
+        """Return the observation that `to_bytes` wrote; earlier versions kept no votes."""
+        verdict, margin, reasoning, *votes = json.loads(data)
+        return cls(verdict, margin, reasoning, read_rater_answers(*votes) if votes else ())
 
     @classmethod
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:

@@ -76,4 +76,4 @@ def _ask_whether_shown(query: Query) -> list[Query]:
 )
 def _take_expected_value(answer: QuestionAnswer) -> Reward | Failure:
     value = answer.expected_value((1, 0))
-    return Failure("the judge answered neither yes nor no") if value is None else Reward(value)
+    return answer.explain_no_choice() if value is None else Reward(value)

@@ -6,13 +6,16 @@ import json
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadFolder
 from t2i_core.io.answer_database import AnswerDatabase
 from t2i_core.io.rater_rules import Record, Rules, are_right
 
 from .records import Annotator, VoteTask
+
+if TYPE_CHECKING:
+    from .agenda import VoteItem
 
 
 class VotingStore(AnswerDatabase):
@@ -119,6 +122,15 @@ class VotingStore(AnswerDatabase):
         """Yield every task with the id of its annotator, in the order in which they were shown."""
         for annotator, *row in self._rows(f"select annotator, {_TASK} from tasks order by rowid"):
             yield annotator, _task(row)
+
+    def put_probabilities(self, items: Iterable[tuple[VoteItem, float | None]]) -> None:
+        """Store with which probability items were drawn, also with tasks shown before a larger draw changed it."""
+        sql = """update tasks set probability = ? where part = 'vote' and prompt = ? and seeds = ?
+                 and min(left_model, right_model) = ? and max(left_model, right_model) = ?"""
+        with self.changing():
+            for item, probability in items:
+                left, right = item.models if len(item.models) == 2 else ("", item.models[0])
+                self._db.execute(sql, (probability, item.prompt, json.dumps(item.seeds), left, right))
 
     def task(self, annotator: int, id: str) -> VoteTask | None:
         """Return an annotator's task with this id, or None."""

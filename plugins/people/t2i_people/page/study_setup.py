@@ -38,6 +38,7 @@ class StudyRequest:
         each: Number of annotators wanted for an item before another item is started.
         images_from: Folders outside the runs whose images may be shown.
         rules: Rules for annotators.
+        record: Further values to keep with the study.
     """
 
     runs: Sequence[Path]
@@ -48,6 +49,7 @@ class StudyRequest:
     each: int = 1
     images_from: Sequence[Path] = ()
     rules: Rules = field(default_factory=Rules)
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
@@ -81,6 +83,8 @@ def open_voting_study(request: StudyRequest, say: Callable[[str], None]) -> Iter
             ids = store.put_pictures((*place, digest) for place, digest in zip(places, digests, strict=True))
             shelf = Shelf(dict(zip(ids, pictures, strict=True)))
             by_place = dict(zip(places, ids, strict=True))
+            if isinstance(agenda, LabelAgenda):
+                store.put_probabilities((label.item, label.probability) for label in agenda.labels.values())
             yield VotingStudy(store, agenda, prompts, by_place, shelf, form, request.rules, known, guide, say)
         finally:
             store.close()
@@ -173,7 +177,7 @@ def _check_same_study(store: VotingStore, request: StudyRequest, instructions: s
                     f"{store.path}: has answers with another {_WORDS[name]} ({_shorten(before.get(name))}, not "
                     f"{_shorten(value)}); name another file of votes"
                 )
-    store.put_study(rules=asdict(request.rules), **identity)
+    store.put_study(rules=asdict(request.rules), **identity, **request.record)
 
 
 _WORDS = {

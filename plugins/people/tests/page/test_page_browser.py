@@ -273,7 +273,7 @@ def test_yes_no_or_cannot_tell_by_keyboard(served, browser):
     study, url = served(form=read_form("yes-no"))
     ann = Person(browser, url)
     for number, key in enumerate("120", 1):
-        assert ann.page.inner_text("h1").startswith("Does this image show: ")
+        assert ann.page.inner_text("h1").startswith('Does this image show "')
         ann.press(key, number)
     assert answers_by_name(study) == [("shown", "yes"), ("shown", "no"), ("shown", "cannot-tell")]
 

@@ -163,7 +163,7 @@ def test_yes_or_no_names_the_prompt_in_the_question(open_study, voter):
     assert "the right answer was “No, it does not”" in ann.page.text
     ann.page = ann.client.post("/vote", data={**ann.form(), "shown": "no"})
     texts = {a.prompt: a.text for a in read_database(study.store.path)[0]}
-    assert all(text == f"Does this image show: {study.prompts[prompt][0]}?" for prompt, text in texts.items())
+    assert all(text == f'Does this image show "{study.prompts[prompt][0]}"?' for prompt, text in texts.items())
     assert 'class="prompt"' not in ann.page.text
 
 

@@ -1,0 +1,136 @@
+"""Verdicts: what scores and paired comparisons say, in sentences, with the ranks that each model may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .number_format import format_interval, format_number, format_p_value
+from .result import Comparison, Result
+
+LEVEL = 0.05
+"""A difference is sure if its p-value, adjusted for the number of comparisons, is below this."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A model's place among the models of one metric.
+
+    Attributes:
+        label: The model's label.
+        score: Its score.
+        first: The best rank it may have: 1 plus the number of models that are surely better.
+        last: The worst rank it may have: the number of models that are not surely worse.
+    """
+
+    label: str
+    score: float
+    first: int
+    last: int
+
+    @property
+    def ranks(self) -> str:
+        """The ranks in words: `2`, or `2-4`."""
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+def rank_models(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list[Standing]:
+    """Return the standings of one metric's models, the best first.
+
+    Args:
+        results: The results of one metric, by one panel of judges. Models without a score are left out.
+        comparisons: The comparisons of the same models. Two models without one are not surely different.
+    """
+    sign = -1.0 if results and results[0].higher_is_better is False else 1.0
+    scored = {result.label: result.score for result in results if result.score is not None}
+    beaten_by: dict[str, set[str]] = {label: set() for label in scored}
+    for each in comparisons:
+        if each.diff and each.a in scored and each.b in scored and _is_sure(each):
+            worse, better = (each.b, each.a) if each.diff * sign > 0 else (each.a, each.b)
+            beaten_by[worse].add(better)
+    return [
+        Standing(
+            label,
+            scored[label],
+            1 + len(beaten_by[label]),
+            len(scored) - sum(label in better for better in beaten_by.values()),
+        )
+        for label in sorted(scored, key=lambda label: -sign * scored[label])
+    ]
+
+
+def describe_verdicts(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list[str]:
+    """Return the verdict of each metric in sentences: the score, the difference, or the ranking of its models."""
+    bounds = {result.upper_bound.model for result in results if result.upper_bound}
+    by_title: dict[str, list[Result]] = {}
+    for result in results:
+        if result.label not in bounds and result.score is not None:
+            by_title.setdefault(result.title, []).append(result)
+    return [
+        line
+        for title, own in by_title.items()
+        for line in _describe(own, [each for each in comparisons if each.title == title])
+    ]
+
+
+def _is_sure(comparison: Comparison) -> bool:
+    return comparison.p_adjusted is not None and comparison.p_adjusted < LEVEL
+
+
+def _describe(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
+    title = results[0].title
+    if len(results) == 1:
+        (only,) = results
+        yield f"{only.label} scores {_format_score(only)} on {title}"
+    elif len(results) == 2:
+        yield _describe_pair(results, comparisons)
+    else:
+        yield from _describe_ranking(results, comparisons)
+
+
+def _format_score(result: Result) -> str:
+    return f"{format_number(result.score)} {format_interval(result.ci)}"
+
+
+def _describe_pair(results: Sequence[Result], comparisons: Sequence[Comparison]) -> str:
+    title, direction = results[0].title, results[0].higher_is_better
+    labels = {result.label for result in results}
+    found = next((each for each in comparisons if {each.a, each.b} == labels and each.diff is not None), None)
+    if found is None or found.diff is None:
+        return f"{results[0].label} and {results[1].label} are not compared on {title}"
+    difference = f"{format_number(abs(found.diff))} {_format_size(found)}, p {format_p_value(found.p_adjusted)}"
+    if not _is_sure(found):
+        return f"no sure difference between {found.a} and {found.b} on {title}: {difference}"
+    higher, lower = (found.a, found.b) if found.diff > 0 else (found.b, found.a)
+    if direction is None:
+        return f"{higher} scores higher than {lower} on {title} by {difference}"
+    better, worse = (higher, lower) if direction else (lower, higher)
+    return f"{better} is better than {worse} on {title} by {difference}"
+
+
+def _format_size(comparison: Comparison) -> str:
+    """Return the interval of the size of a difference, in the direction in which it is positive."""
+    low, high = comparison.ci
+    if low is None or high is None or (comparison.diff or 0) >= 0:
+        return format_interval(comparison.ci)
+    return format_interval((-high, -low))
+
+
+def _describe_ranking(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
+    title = results[0].title
+    standings = rank_models(results, comparisons)
+    best = next(result for result in results if result.label == standings[0].label)
+    beaten = sum(
+        _is_sure(each) and standings[0].label in (each.a, each.b)
+        for each in comparisons
+        if {each.a, each.b} <= {standing.label for standing in standings}
+    )
+    one_model = len({result.model for result in results}) == 1
+    what = f"settings of {best.model}" if one_model else "models"
+    superlative = "highest" if best.higher_is_better is None else "best"
+    others = len(standings) - 1
+    yield (
+        f"{superlative} of {len(standings)} {what} on {title}: {best.label}, {_format_score(best)}; "
+        f"the difference from {beaten} of the other {others} is sure"
+    )
+    yield f"ranks on {title}: {', '.join(f'{each.ranks} {each.label}' for each in standings)}"

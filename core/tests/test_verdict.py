@@ -1,0 +1,114 @@
+"""Verdicts say of each metric what its scores and comparisons show, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_core.results.result import Comparison, Result
+from t2i_core.results.verdict import describe_verdicts, rank_models
+
+SURE, UNSURE = 0.01, 0.2
+
+
+def make_result(label: str, score: float | None, *, better: bool | None = True, **more: Any) -> Result:
+    return Result.model_validate(
+        {
+            "metric": "tiam", "model": label, "as": label, "settings": {}, "judge": None, "judges": [],
+            "prompts": "p", "score": score, "ci": None if score is None else [score - 0.1, score + 0.1],
+            "interval": "t", "higher_is_better": better, "n_prompts": 1, "n_prompts_ok": 1, "n_seeds": 1,
+            "n_ok": 1, "n_failed": 0, "n_missing": 0, "n_excluded": 0, "scores": {}, "facets": {}, **more,
+        }
+    )  # fmt: skip
+
+
+def compare(a: str, b: str, diff: float, p: float | None) -> Comparison:
+    return Comparison(
+        metric="tiam",
+        a=a,
+        b=b,
+        diff=diff,
+        ci=[diff - 0.05, diff + 0.05],
+        p_adjusted=p,
+        p_unadjusted=p,
+        n=9,
+        interval="t",
+    )
+
+
+def test_one_model_has_its_score() -> None:
+    assert describe_verdicts([make_result("mini", 0.5)], []) == ["mini scores 0.500 [0.400, 0.600] on tiam"]
+    assert describe_verdicts([make_result("mini", None)], []) == []
+
+
+@pytest.mark.parametrize(
+    ("better", "diff", "p", "expected"),
+    [
+        (True, 0.25, SURE, "a is better than b on tiam by 0.250 [0.200, 0.300], p 0.010"),
+        (True, -0.25, SURE, "b is better than a on tiam by 0.250 [0.200, 0.300], p 0.010"),
+        (False, 0.25, SURE, "b is better than a on tiam by 0.250 [0.200, 0.300], p 0.010"),
+        (None, -0.25, SURE, "b scores higher than a on tiam by 0.250 [0.200, 0.300], p 0.010"),
+        (True, 0.02, UNSURE, "no sure difference between a and b on tiam: 0.020 [-0.030, 0.070], p 0.200"),
+        (True, 0.02, None, "no sure difference between a and b on tiam: 0.020 [-0.030, 0.070], p -"),
+    ],
+)
+def test_two_models_are_told_apart_only_if_it_is_sure(
+    better: bool | None, diff: float, p: float | None, expected: str
+) -> None:
+    results = [make_result("a", 0.5, better=better), make_result("b", 0.5 - diff, better=better)]
+    assert describe_verdicts(results, [compare("a", "b", diff, p)]) == [expected]
+
+
+def test_models_without_a_comparison_are_not_compared() -> None:
+    results = [make_result("a", 0.5), make_result("b", 0.2)]
+    assert describe_verdicts(results, []) == ["a and b are not compared on tiam"]
+
+
+def test_a_sweep_has_its_best_setting_and_ranks() -> None:
+    results = [make_result(f"m={n}", n / 10, model="m") for n in (1, 3, 2)]
+    pairs = [
+        compare("m=1", "m=3", -0.2, SURE),
+        compare("m=1", "m=2", -0.1, SURE),
+        compare("m=3", "m=2", 0.1, UNSURE),
+    ]
+    assert describe_verdicts(results, pairs) == [
+        "best of 3 settings of m on tiam: m=3, 0.300 [0.200, 0.400]; the difference from 1 of the other 2 is sure",
+        "ranks on tiam: 1-2 m=3, 1-2 m=2, 3 m=1",
+    ]
+
+
+def test_the_model_of_an_upper_bound_is_no_rival() -> None:
+    bound = {"model": "truth", "value": 1.0, "ci": None}
+    results = [make_result("a", 0.5, upper_bound=bound), make_result("truth", 1.0)]
+    assert describe_verdicts(results, []) == ["a scores 0.500 [0.400, 0.600] on tiam"]
+
+
+def test_judges_of_one_metric_have_verdicts_of_their_own() -> None:
+    results = [make_result("a", 0.5, by="x"), make_result("a", 0.7, by="y")]
+    assert [line.partition(" on ")[2] for line in describe_verdicts(results, [])] == ["tiam by x", "tiam by y"]
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.floats(-5, 5), min_size=1),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_ranks_agree_with_the_comparisons(scores: Mapping[str, float], better: bool, random: Any) -> None:
+    results: Sequence[Result] = [make_result(label, score, better=better) for label, score in scores.items()]
+    pairs = [
+        compare(a, b, scores[a] - scores[b], random.choice([SURE, UNSURE])) for a, b in combinations(scores, 2)
+    ]
+    standings = rank_models(results, pairs)
+    sign = 1 if better else -1
+    assert [each.score * sign for each in standings] == sorted((s * sign for s in scores.values()), reverse=True)
+    sure = [each for each in pairs if each.p_adjusted == SURE and each.diff]
+    for place, each in enumerate(standings, start=1):
+        better_ones = sum((p.diff or 0) * sign > 0 if p.b == each.label else (p.diff or 0) * sign < 0
+                          for p in sure if each.label in (p.a, p.b))  # fmt: skip
+        worse_ones = sum(each.label in (p.a, p.b) for p in sure) - better_ones
+        assert (each.first, each.last) == (1 + better_ones, len(scores) - worse_ones)
+        assert each.first <= place <= each.last

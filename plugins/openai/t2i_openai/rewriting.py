@@ -1,0 +1,134 @@
+"""Prompts rewritten by a chat model, each once: the cache keeps the answers, so that a run can be repeated.
+
+The generator gets the new text. The scene, which metrics measure, and everything else stay those of the original.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from openai import AsyncOpenAI
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.cache_folder import find_cache_folder
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.options import select_result_options
+from t2i_core.api.plugin_guard import guard_plugin
+from t2i_core.api.resolver import installed_resolver
+from t2i_core.files.atomic_write import write_whole
+from t2i_core.io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
+
+from .concurrency import run_concurrently
+from .options import RewriteOptions
+from .replies import ChatReply, Choice, Refused, UnusableReply, read
+from .server import Failed, Server
+
+ORIGINAL = "original"
+"""The facet with the text before it was rewritten."""
+
+_log = logging.getLogger(__name__)
+
+
+def rewrite_prompts(setup: Setup[RewriteOptions]) -> Iterator[Prompt]:
+    """Yield the prompts of a file or source with their new texts; ask the server for those that are not kept yet.
+
+    In a dry run the server is not asked, and texts that are not kept yet stay as they are.
+
+    Raises:
+        BadPrompts: A text has no answer. Answers that have arrived are kept.
+        BadModel: No request can succeed.
+    """
+    prompts = _load_originals(setup)
+    folder = find_cache_folder().absolute() / "rewritten"
+    texts = dict.fromkeys(prompt.text for prompt in prompts)
+    places = {text: _place(folder, text, setup.options) for text in texts}
+    wanted = [text for text, place in places.items() if _read_kept(place) is None]
+    if wanted and setup.dry:
+        _log.warning("%d of %d texts are not rewritten yet; the run asks %s first", len(wanted), len(texts),
+                     setup.options.model)  # fmt: skip
+    elif wanted:
+        _ask_all(wanted, places, setup)
+    for prompt in prompts:
+        new = _read_kept(places[prompt.text]) or prompt.text
+        yield replace(prompt, text=new, facets={**prompt.facets, ORIGINAL: prompt.text})
+
+
+def _load_originals(setup: Setup[RewriteOptions]) -> Sequence[Prompt]:
+    name = setup.argument or ""
+    if is_prompt_file(name):
+        return merge_duplicates(read_prompts(name))[0]
+    source = installed_resolver().component("prompt_source", name, {})
+    with guard_plugin(source, "to give its prompts"):
+        return list(source.info.prompts(replace(source.setup(), offline=setup.offline, labels=setup.labels)))
+
+
+def _place(folder: Path, text: str, options: RewriteOptions) -> Path:
+    """Return the file of an answer, named by everything that it depends on."""
+    key = digest_data(["rewritten", select_result_options(options), text])
+    return folder / key[:2] / f"{key}.json"
+
+
+def _read_kept(place: Path) -> str | None:
+    """Return the new text; None if it is not kept, or the file is damaged."""
+    try:
+        kept = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    text = kept.get("text") if isinstance(kept, dict) else None
+    return text if isinstance(text, str) and text else None
+
+
+def _ask_all(texts: Sequence[str], places: dict[str, Path], setup: Setup[RewriteOptions]) -> None:
+    """Keep the answer to each text as soon as it arrives."""
+    options = setup.options
+    server = Server(options.model, options, setup.batch_size, setup.offline)
+    failed: dict[str, str] = {}
+
+    async def ask(text: str) -> str | Exception:
+        try:
+            reply = await server.ask(lambda client: _send(client, text, server.model, options))
+        except (Refused, Failed, UnusableReply) as error:
+            return error
+        return _read_text(reply.choices[0])
+
+    for text, answer in run_concurrently(texts, ask, server.at_once, server.disconnect):
+        if isinstance(answer, Exception):
+            failed[text] = str(answer)
+            continue
+        kept = {ORIGINAL: text, "text": answer, "model": options.model, "base_url": options.base_url}
+        places[text].parent.mkdir(parents=True, exist_ok=True)
+        write_whole(places[text], json.dumps(kept).encode())
+    if failed:
+        text, why = next(iter(failed.items()))
+        raise BadPrompts(
+            f"{len(failed)} of {len(texts)} prompts cannot be rewritten by {options.model} (first: {text[:60]!r}: "
+            f"{why}); the other answers are kept, and the same command asks again"
+        )
+
+
+async def _send(client: AsyncOpenAI, text: str, model: str, options: RewriteOptions) -> ChatReply:
+    given = {
+        options.max_tokens_field: options.max_tokens,
+        "temperature": options.temperature,
+        "seed": options.seed,
+    }
+    answer = await client.chat.completions.with_raw_response.create(
+        model=model,
+        messages=[{"role": "user", "content": options.template.replace("{prompt}", text)}],
+        extra_body={**options.extra_body, **{k: v for k, v in given.items() if v is not None}},
+    )
+    return read(ChatReply, answer.content)
+
+
+def _read_text(choice: Choice) -> str | Exception:
+    """Return the new text in one line, without the model's reasoning; an exception if it is incomplete."""
+    if choice.message.refusal or choice.finish_reason == "content_filter":
+        return Refused("the model refuses")
+    if choice.finish_reason in ("length", "model_length", "max_tokens"):
+        return UnusableReply("the answer was cut off; raise max_tokens")
+    text = " ".join(choice.message.text.rpartition("</think>")[2].split())
+    return text or UnusableReply("the answer is empty")

@@ -1,0 +1,74 @@
+"""Answers grouped by question, as tally and agreement need them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from t2i_core.io.answer_meaning import fold_words
+from t2i_core.io.answers import LEFT, PREFERENCE, RIGHT, HumanAnswer
+
+
+class ItemAnswer(NamedTuple):
+    """One person's answer about one item: what was shown, with its prompt.
+
+    Attributes:
+        item: The images, the same in whichever order two sides were shown.
+        rater: Name of the person.
+        answer: The answer; of a preference, the label of the better model (`better: sdxl`), tie or both-bad.
+        cluster: The prompt, or the item itself if its prompt is not known.
+    """
+
+    item: Hashable
+    rater: str
+    answer: str
+    cluster: Hashable
+
+
+def group_by_question(answers: Iterable[HumanAnswer]) -> dict[str, list[HumanAnswer]]:
+    """Return answers by question.
+
+    If a person answered twice about the same images, the last answer counts. Answers that differ only in case and
+    blanks are one, as for the judge, and get the first spelling.
+    """
+    last: dict[tuple[Hashable, ...], HumanAnswer] = {}
+    for answer in answers:
+        last[answer.question, answer.rater, _identify(answer)] = answer
+    found: dict[str, list[HumanAnswer]] = {}
+    spelling: dict[tuple[str, str], str] = {}
+    for answer in last.values():
+        words = spelling.setdefault((answer.question, fold_words(answer.answer)), answer.answer)
+        found.setdefault(answer.question, []).append(replace(answer, answer=words))
+    return found
+
+
+def list_item_answers(answers: Iterable[HumanAnswer]) -> list[ItemAnswer]:
+    """Return answers to one question by item."""
+    found = []
+    for answer in answers:
+        item = _identify(answer)
+        found.append(ItemAnswer(item, answer.rater, _name_answer(answer), answer.prompt or item))
+    return found
+
+
+def read_rating(answer: str) -> float | None:
+    """Return the number that an answer is; None if it is none."""
+    try:
+        number = float(answer)
+    except ValueError:
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def _identify(answer: HumanAnswer) -> Hashable:
+    """Return what was shown. Images without seeds and digests are told apart by their task, if one is named."""
+    known = any(side.seeds or side.digests for side in answer.shown)
+    return answer.prompt, frozenset(answer.shown), "" if known or len(answer.shown) < 2 else answer.task
+
+
+def _name_answer(answer: HumanAnswer) -> str:
+    if answer.question != PREFERENCE or answer.answer not in (LEFT, RIGHT):
+        return answer.answer
+    side = answer.shown[answer.answer == RIGHT]
+    return f"better: {side.model or ' '.join(side.digests)}"
