@@ -12,7 +12,7 @@ import typer
 from t2i_core.api.terminal import write_line
 
 from . import arguments as given
-from .commands import DEBUG_VARIABLE, DefaultGroup, RootGroup, UsageError, run_safely
+from .commands import DEBUG_VARIABLE, DefaultGroup, RootGroup, run_safely
 from .quick_command import QuickCommand
 from .request_command import RequestCommand
 from .terminal import guard_output
@@ -106,40 +106,6 @@ def generate(
     from .evaluation import generate
 
     generate(context.obj, recipe, dry_run, json)
-
-
-@app.command(cls=RequestCommand)
-def reproduce(
-    context: typer.Context,
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="TABLE", help="A table (see --list), or a YAML file with your own table."),
-    ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the tables that t2i ships.")] = False,
-    mini: Annotated[
-        bool,
-        typer.Option(
-            "--mini", help="Run the table on the mini world, which needs no GPU; compares with no paper."
-        ),
-    ] = False,
-    row: Annotated[
-        list[str] | None, typer.Option("--row", metavar="NAME", help="Run only this row. May be repeated.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs, one per column.")
-    ] = None,
-    dry_run: given.DryRunOption = False,
-    json: given.JsonOption = False,
-) -> None:
-    """Run a paper's table and print the published next to the measured values."""
-    from .reproduction import list_tables, reproduce
-
-    if list_:
-        list_tables(json)
-        return
-    if name is None:
-        raise UsageError("name a table (t2i reproduce --list shows them) or a YAML file with your own table")
-    reproduce(name, {**context.obj, "out": out}, row or [], mini, dry_run, json)
 
 
 runs = typer.Typer(cls=DefaultGroup, help="List runs with their scores, show a run, or remove runs.")

@@ -8,6 +8,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 import typer
+from t2i_core.api.command import is_marked
 from t2i_core.api.errors import BrokenPlugin, T2IError
 from t2i_core.api.terminal import write_line
 from t2i_core.api.text import describe_error, escape_control_characters
@@ -18,7 +19,7 @@ from .interrupts import find_exit_code
 from .quick_command import QuickGroup
 
 if TYPE_CHECKING:
-    from t2i_registry import Entry
+    from t2i_registry import Entry, Registry
 
 DEBUG_VARIABLE = "T2I_DEBUG"
 
@@ -157,4 +158,30 @@ def _load_command(name: str) -> Any:
         raise BrokenPlugin(
             f"plugin {origin}: its command {name!r} must be a typer.Typer (got {type(app).__name__})"
         )
-    return typer.main.get_command(app)
+    command = typer.main.get_command(app)
+    lend_evaluations(command, registry)
+    return command
+
+
+def lend_evaluations(command: Any, registry: Registry) -> None:
+    """Give a plugin's command, and the commands below it, an evaluator if it runs evaluations."""
+    for below in getattr(command, "commands", {}).values():
+        lend_evaluations(below, registry)
+    if not is_marked(command.callback):
+        return
+    from t2i_core.engine.request import PLUGIN_COMMAND
+
+    from .request_command import make_options
+
+    options = make_options(PLUGIN_COMMAND)
+    command.params[:0] = options
+    invoke = command.invoke
+
+    def invoke_with_evaluator(ctx: Any) -> Any:
+        from .evaluation import CommandEvaluator
+
+        given = {option.name: ctx.params.pop(option.name) for option in options}
+        ctx.obj = CommandEvaluator(registry, given)
+        return invoke(ctx)
+
+    command.invoke = invoke_with_evaluator

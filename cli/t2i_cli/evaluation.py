@@ -6,11 +6,13 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+import yaml
 from t2i_core.api.errors import FailedRun, T2IError
 from t2i_core.api.terminal import console, print_json, write_line
 from t2i_core.engine.dry_run import forecast_plan, forecast_request
@@ -23,6 +25,7 @@ from t2i_registry import Registry
 from .commands import UsageError, say_error
 from .interrupts import find_exit_code, raise_interrupt
 from .plan_tables import print_images, print_plan
+from .recipe import parse_recipe
 from .request import make_request
 from .terminal import keep_stdout_clean
 
@@ -80,6 +83,37 @@ def generate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
     _finish(run)
 
 
+class CommandEvaluator:
+    """The `Evaluator` that a plugin's command gets.
+
+    Attributes:
+        resolver: Finds components.
+        given: Values of the command line by the request's fields.
+    """
+
+    def __init__(self, resolver: Registry, given: Mapping[str, Any]) -> None:
+        self.resolver = resolver
+        self.given = given
+
+    def make_request(self, recipe: Mapping[str, Any], name: str, out: Path | None = None) -> Request:
+        """Return the request of a recipe, overridden by the command line's options; load nothing."""
+        read = parse_recipe(yaml.safe_dump(dict(recipe), sort_keys=False), name)
+        read = replace(read, lines={})  # line numbers of the dump would mislead
+        return make_request({**self.given, "out": out}, read, self.resolver)
+
+    def forecast(self, request: Request) -> dict[str, Any]:
+        """Return the plan of a request as plain data; generate and write nothing."""
+        return forecast(request, self.resolver)
+
+    def print_plan(self, request: Request) -> None:
+        """Print the plan of a request; generate and write nothing."""
+        print_plan(console(), self.forecast(request))
+
+    def run(self, request: Request, as_json: bool) -> Run:
+        """Print the plan of a request and run it."""
+        return _run_planned(request, self.resolver, as_json)
+
+
 def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
     """Plan a request, print the plan and run it; return None if `dry_run` is true."""
     if not wanted.models:
@@ -88,6 +122,10 @@ def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
         expected = forecast(wanted, registry)
         print_json(expected) if as_json else print_plan(console(), expected)
         return None
+    return _run_planned(wanted, registry, as_json)
+
+
+def _run_planned(wanted: Request, registry: Registry, as_json: bool) -> Run:
     with use_cache(partial(write_line, err=True)):
         with keep_stdout_clean():
             plan = make_plan(wanted, registry)

@@ -39,7 +39,7 @@ class RequestCommand(TyperCommand):
 
 
 def make_options(command: str) -> list[Any]:
-    """Return Typer options for the request's fields that a command takes."""
+    """Return Typer options for the request's fields that a command (a name or `PLUGIN_COMMAND`) takes."""
     from t2i_core.engine.request import Request
     from t2i_core.engine.request_field import find_option, list_fields
 

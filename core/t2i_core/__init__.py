@@ -15,12 +15,14 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_HOME`
     from .engine.checkpoints import CheckpointScorer as CheckpointScorer
     from .engine.evaluation import evaluate as evaluate
     from .engine.request import ModelRequest as ModelRequest
+    from .engine.request import Request as Request
     from .results.run import Run as Run
     from .results.run import load_run as load_run
 
 _HOME = {
     "CheckpointScorer": "engine.checkpoints",
     "ModelRequest": "engine.request",
+    "Request": "engine.request",
     "evaluate": "engine.evaluation",
     "Run": "results.run",
     "load_run": "results.run",

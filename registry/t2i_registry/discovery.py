@@ -1,6 +1,6 @@
 """Discovery of installed components from metadata, in one scan, without importing a plugin.
 
-This module imports only the standard library, so that listing stays fast.
+This module imports only the standard library and a data class of core, so that listing stays fast.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, distributions
 from typing import TYPE_CHECKING, Literal
+
+from t2i_core.api.extension import Extension
 
 if TYPE_CHECKING:
     from t2i_core.api.plugin_info import Kind
@@ -76,6 +78,7 @@ class Catalogue:
         disabled: Entries that `T2I_DISABLE_PLUGINS` left out.
         problems: Messages about distributions whose metadata cannot be read.
         elsewhere: Known names that may not be installed, each with its distribution.
+        extensions: Entry points in groups that plugins read, sorted.
     """
 
     entries: tuple[Entry, ...]
@@ -83,6 +86,7 @@ class Catalogue:
     disabled: tuple[Entry, ...] = ()
     problems: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    extensions: tuple[Extension, ...] = ()
 
     def list_kind(self, kind: EntryKind) -> tuple[Entry, ...]:
         """Return the components (or commands) of one kind."""
@@ -105,6 +109,7 @@ class _Found:
     capabilities: dict[str, set[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     elsewhere: dict[str, str] = field(default_factory=dict)
+    extensions: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 def normalize_name(dist: str) -> str:
@@ -120,6 +125,7 @@ def scan() -> Catalogue:
     found: list[Entry] = []
     problems: list[str] = []
     elsewhere: dict[str, str] = {}
+    extensions: list[Extension] = []
     seen: set[str] = set()
     for dist in distributions():
         try:
@@ -141,7 +147,9 @@ def scan() -> Catalogue:
         problems += [f"{name} {version}: {problem}" for problem in of_dist.problems]
         found += _list_entries(of_dist, name, version, summary, licence)
         elsewhere |= of_dist.elsewhere
+        extensions += [Extension(group, key, name, version, target) for group, key, target in of_dist.extensions]
     disabled = _find_disabled(found)
+    off = {normalize_name(word) for word in _read_disabled()}
     kept = sorted(set(found) - disabled)
     return Catalogue(
         entries=tuple(e for e in kept if e.kind != "command"),
@@ -149,6 +157,7 @@ def scan() -> Catalogue:
         disabled=tuple(sorted(disabled)),
         problems=tuple(problems),
         elsewhere=elsewhere,
+        extensions=tuple(sorted(e for e in extensions if not off & {"all", normalize_name(e.dist)})),
     )
 
 
@@ -199,6 +208,8 @@ def _read_entry_points(text: str) -> _Found:
             found.elsewhere[name] = normalize_name(target.partition(".")[0])
         elif group.startswith(CAPABILITY_PREFIX):
             found.capabilities.setdefault(name, set()).add(group.removeprefix(CAPABILITY_PREFIX))
+        else:
+            found.extensions.append((group, name, target))
     found.problems += [
         f"{name!r} is registered in {CAPABILITY_PREFIX}{min(capabilities)}, but not in t2i.judges"
         for name, capabilities in found.capabilities.items()
@@ -214,9 +225,14 @@ def _list_entries(found: _Found, dist: str, version: str, summary: str, licence:
             yield Entry(kind, name, dist, version, target, summary, capabilities, licence)
 
 
+def _read_disabled() -> set[str]:
+    """Return the words of the environment variable that disables plugins."""
+    return {word.strip() for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
+
+
 def _find_disabled(entries: Iterable[Entry]) -> set[Entry]:
     """Return the entries that the environment variable disables: by distribution, by component, or `all`."""
-    words = {word.strip() for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
+    words = _read_disabled()
     dists = {normalize_name(word) for word in words}
     return {
         e

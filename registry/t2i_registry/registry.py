@@ -10,6 +10,7 @@ from .descriptor import load_target
 from .options import merge_options, repeat_word, split_assignment
 
 if TYPE_CHECKING:
+    from t2i_core.api.extension import Extension
     from t2i_core.api.judge import Capability
     from t2i_core.api.plugin_info import Domain
     from t2i_core.api.resolver import JudgeChoice, OptionTable
@@ -54,6 +55,10 @@ class Registry(ComponentLookup):
             {"name": e.name, "kind": e.kind, "dist": e.dist, "version": e.version, "module": e.module}
             for e in self.catalogue.entries
         ]
+
+    def list_extensions(self, group: str) -> tuple[Extension, ...]:
+        """Return the entry points of a group by which plugins extend a plugin."""
+        return tuple(each for each in self.catalogue.extensions if each.group == group)
 
     def load_command(self, name: str) -> Any:
         """Import and return a plugin's command.

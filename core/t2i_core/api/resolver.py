@@ -13,6 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from .adapter import Adapter
 from .errors import MissingDependency
+from .extension import Extension
 from .judge import Capability
 from .options import Options
 from .plugin_info import Domain, Info, Kind, Setup
@@ -145,6 +146,10 @@ class Resolver(Protocol[ComponentT_co]):
 
     def manifest(self) -> list[dict[str, Any]]:
         """Return name, kind, distribution, version and target of every installed component."""
+        ...
+
+    def list_extensions(self, group: str) -> Sequence[Extension]:
+        """Return the entry points of a group by which plugins extend a plugin; import nothing."""
         ...
 
 

@@ -32,7 +32,10 @@ from .request_values import (
 NoisePolicy = Literal["shared", "per-prompt"]
 Question = Literal["new", "prompts", "seeds"]
 
-RUNNING = ("eval", "generate", "reproduce")
+PLUGIN_COMMAND = "a plugin's command"
+"""Stands in `CommandOption.commands` for the commands of plugins that run evaluations."""
+
+RUNNING = ("eval", "generate", PLUGIN_COMMAND)
 """Commands that run an evaluation."""
 
 MAX_MODELS = 10_000

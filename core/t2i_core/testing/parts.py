@@ -12,6 +12,7 @@ from PIL import Image as PILImage
 
 from ..api.adapter import find_chain
 from ..api.errors import NoJudge, UnknownName
+from ..api.extension import Extension
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
 from ..api.image import Image, load_image
@@ -75,6 +76,10 @@ class StaticResolver:
     def manifest(self) -> list[dict[str, Any]]:
         """Return the names of the given descriptors."""
         return [{"kind": kind, "name": name} for kind, name in self._infos]
+
+    def list_extensions(self, group: str) -> Sequence[Extension]:
+        """Return nothing: no plugin is installed."""
+        return ()
 
 
 class _NoiseModel:

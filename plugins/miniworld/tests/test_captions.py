@@ -4,11 +4,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from captions import caption, statement
 from hypothesis import given
 from hypothesis import strategies as st
 from t2i_core.api import Instance, ObjectClass, Relation, Scene, SceneObject
 from t2i_core.api.mask import PackedMask
-from t2i_miniworld.captions import caption, statement
 from t2i_miniworld.laws import ATTRIBUTES, forms_of
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import Phrase, Reading, read

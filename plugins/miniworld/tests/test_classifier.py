@@ -2,24 +2,27 @@
 
 import json
 
+import classifier
+import evaluate_classifier
 import numpy as np
 import pytest
 import torch
+import train_classifier
+import training_data
+from evaluate_classifier import Answers, calibration_error, measure
 from PIL import Image as PILImage
 from t2i_core.api import Instance, ObjectClass, Query, Truth
 from t2i_core.api.image import load_image
 from t2i_core.api.mask import PackedMask
 from t2i_core.testing import sample_images
-from t2i_miniworld import classifier, evaluate_classifier, train_classifier, training_data
-from t2i_miniworld.evaluate_classifier import Answers, calibration_error, measure
 from t2i_miniworld.laws import leaf_of
 from t2i_miniworld.layout import lay_out
-from t2i_miniworld.training_data import DrawnScenes, write_shard
-from t2i_miniworld.training_scenes import for_classifier
-from t2i_miniworld.views import Things, View, cut
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 from t2i_torch_support import training
 from t2i_torch_support.training import Course
+from training_data import DrawnScenes, write_shard
+from training_scenes import for_classifier
+from views import Things, View, cut
 
 SIDE = 128
 

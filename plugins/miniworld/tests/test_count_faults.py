@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from t2i_miniworld.count_cases import CASES
-from t2i_miniworld.count_faults import ALARM, run
-from t2i_miniworld.count_rows import CountRow, alike, mean, share, spread
+from count_cases import CASES
+from count_faults import ALARM, run
+from count_rows import CountRow, alike, mean, share, spread
 
 RATES = ("drop", "wrong_object", "wrong_color", "swap_colors", "extra", "flip_relation")
 

@@ -1,41 +1,34 @@
 """The mini-detector: its network, and the scripts that train and measure it."""
 
-import importlib.util
 import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
 
+import calibrate_detector
+import classifier
+import detector
+import evaluate_detector
 import numpy as np
 import pytest
 import torch
+import train_detector
+import training_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from scipy.special import expit, logit
 from t2i_core.api import Instance, Truth
 from t2i_core.api.mask import PackedMask
-from t2i_miniworld import classifier, detector, oracle, training_data
+from t2i_miniworld import oracle
 from t2i_miniworld.laws import leaves_of
-from t2i_miniworld.training_data import DrawnScenes, write_shard
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_registry import Registry
 from t2i_torch_support.training import Course
+from training_data import DrawnScenes, write_shard
 
 PLUGIN = Path(__file__).parents[1]
-FOLDER, WEIGHTS = PLUGIN / "training", PLUGIN / "t2i_miniworld" / "weights" / "mini-detector"
-
-
-def script(name):
-    """A script beside the model cards, as a module by the name under which the others import it."""
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-train_detector, evaluate_detector = script("train_detector"), script("evaluate_detector")
-calibrate_detector = script("calibrate_detector")
+WEIGHTS = PLUGIN / "t2i_miniworld" / "weights" / "mini-detector"
 
 
 def thing(kind, paint, x, y, side=30):
@@ -195,7 +188,7 @@ def test_overlap():
 @pytest.mark.long
 def test_the_one_in_the_package_decides_as_its_card_says(tmp_path, monkeypatch):
     """Of twenty unseen scenes; the exact figures stand in the model card."""
-    from t2i_miniworld.training_data import Shard, draw_shard
+    from training_data import Shard, draw_shard
 
     monkeypatch.setattr(training_data, "PER_SHARD", 20)
     draw_shard(Shard("detector", "test", 0, 128, tmp_path / "test-0000.npz", samples=8))

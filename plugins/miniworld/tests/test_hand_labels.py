@@ -2,12 +2,12 @@ import csv
 import sys
 from pathlib import Path
 
+import hand_labels
 import pytest
 from PIL import Image
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.corrected_run import correct_run
 from t2i_core.statistics.correction import NO_GAIN
-from t2i_miniworld import hand_labels
 from t2i_registry import Registry
 
 

@@ -5,44 +5,42 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import autoencoder
+import classifier
+import denoiser
+import latents
+import mini_tokenizer
 import numpy as np
+import pack_clip
+import pictures
 import pytest
+import text_encoder
 import torch
+import train_autoencoder
+import train_clip
+import train_denoiser
+import train_text
+import training_data
+from altered import ASPECTS, wrong_statement
+from captions import caption
+from cells import GROUPS, cells_loss, cells_of
 from diffusers import StableDiffusionPipeline
+from evaluate_autoencoder import measure as measure_autoencoder
+from evaluate_clip import HATS, candidates, hats, pictures_at
+from evaluate_clip import measure as measure_clip
+from pack_mini import pack
 from t2i_core.api import Instance, ObjectClass, Query, Truth
 from t2i_core.api.mask import PackedMask
 from t2i_core.testing import sample_images
-from t2i_miniworld import (
-    autoencoder,
-    classifier,
-    denoiser,
-    latents,
-    mini_tokenizer,
-    pack_clip,
-    pictures,
-    text_encoder,
-    train_autoencoder,
-    train_clip,
-    train_denoiser,
-    train_text,
-    training_data,
-)
-from t2i_miniworld.altered import ASPECTS, wrong_statement
-from t2i_miniworld.captions import caption
-from t2i_miniworld.cells import GROUPS, cells_loss, cells_of
-from t2i_miniworld.evaluate_autoencoder import measure as measure_autoencoder
-from t2i_miniworld.evaluate_clip import HATS, candidates, hats, pictures_at
-from t2i_miniworld.evaluate_clip import measure as measure_clip
 from t2i_miniworld.laws import ATTRIBUTES
-from t2i_miniworld.pack_mini import pack
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
-from t2i_miniworld.train_autoencoder import Weighing, losses
-from t2i_miniworld.training_data import DrawnScenes, load, write_shard
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 from t2i_torch_support import training
 from t2i_torch_support.training import Course
+from train_autoencoder import Weighing, losses
+from training_data import DrawnScenes, load, write_shard
 from typer.testing import CliRunner
 
 SIDE, SHARD = 128, 8
@@ -226,8 +224,9 @@ def test_the_tokenizer_has_a_number_for_every_word_and_is_kept_as_it_is(tmp_path
 
 @pytest.mark.long
 def test_the_tokenizer_is_the_same_in_every_process():
-    script = "from t2i_miniworld import mini_tokenizer as m, train_text as t; print(t.vocabulary_of(m.build()))"
-    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = "import mini_tokenizer as m, train_text as t; print(t.vocabulary_of(m.build()))"
+    folder = Path(__file__).parents[1] / "training"
+    other = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
     assert other.stdout.strip() == train_text.vocabulary_of(mini_tokenizer.build())
 
 
@@ -474,8 +473,8 @@ def test_the_installed_clip_knows_renders_that_it_never_saw(tmp_path):
     from t2i_miniworld.layout import plan
     from t2i_miniworld.render import draw
     from t2i_miniworld.simulator import instances
-    from t2i_miniworld.training_scenes import for_generator
     from t2i_registry import Registry
+    from training_scenes import for_generator
 
     component = Registry().component("judge", "mini-clip", {})
     assert component.info.domain.name == "mini world"

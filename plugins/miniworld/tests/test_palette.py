@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from t2i_miniworld.colour_rule import REFERENCES, paints_read, shares, to_lab
+from colour_rule import REFERENCES, paints_read, shares, to_lab
 from t2i_miniworld.palette import PAINTS, to_linear, to_srgb
 
 

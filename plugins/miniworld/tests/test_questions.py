@@ -19,7 +19,7 @@ from t2i_miniworld.question_pictures import draw_shot
 from t2i_miniworld.question_prompts import _questions, _shots, take_pictures
 from t2i_miniworld.questions import STREAM, TASKS, WINOGROUND, ask
 from t2i_miniworld.statements import holds, reading_of
-from t2i_miniworld.training_data import _KEYS
+from training_data import _KEYS
 
 CHOICES = [task for task in TASKS if task != WINOGROUND]
 CAPTIONS = {"attribute-binding": 2, "colour": 4, "count": 4, "shape": 3, "spatial": 4, "text-corruption": 5}

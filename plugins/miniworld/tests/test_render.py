@@ -3,9 +3,9 @@ from dataclasses import replace
 import drjit
 import numpy as np
 import pytest
+from colour_rule import paints_read
 from loky import wrap_non_picklable_objects
 from t2i_miniworld.classes import KINDS
-from t2i_miniworld.colour_rule import paints_read
 from t2i_miniworld.layout import lay_out
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.render import draw

@@ -3,9 +3,9 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
+from augment import augment, shift_hue
+from evaluate_segmenter import FoundInstance, draw_trial, look, measure, trials
 from t2i_miniworld import plugin, segmenter
-from t2i_miniworld.augment import augment, shift_hue
-from t2i_miniworld.evaluate_segmenter import FoundInstance, draw_trial, look, measure, trials
 from t2i_miniworld.regions import FLOOR, SMALLEST, regions
 from t2i_miniworld.vocabulary import LABELS, SYNSETS
 

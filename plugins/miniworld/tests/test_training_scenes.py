@@ -4,12 +4,12 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from t2i_miniworld import training_data
+import training_data
 from t2i_miniworld.laws import leaf_of, worn
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.training_data import Shard, draw_shard, labels, read_shard, shards
-from t2i_miniworld.training_scenes import SAMPLERS, for_classifier, for_detector, for_generator, for_people
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
+from training_data import Shard, draw_shard, labels, read_shard, shards
+from training_scenes import SAMPLERS, for_classifier, for_detector, for_generator, for_people
 
 MANY = [for_generator("test", index) for index in range(6000)]
 THINGS = [thing for wanted in MANY for thing in wanted.things]

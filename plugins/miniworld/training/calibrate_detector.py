@@ -5,7 +5,7 @@ the detection is right; PaintSkills' thresholds are such probabilities. Platt's 
 curve from the score's logit to correctness, on scenes that are used for nothing else, and is merged into the layer
 that scores classes. It does not change the order of detections.
 
-    python -m t2i_miniworld.training_data SCENES --purpose detector --split calibration --scenes 500 --samples 16
+    python training_data.py SCENES --purpose detector --split calibration --scenes 500 --samples 16
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import argparse
 import tempfile
 from pathlib import Path
 
+import detector
 import numpy as np
 from evaluate_detector import answers, are_right
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_expit, logit
-from t2i_miniworld import detector
-from t2i_miniworld.training_data import load
 from t2i_torch_support.training import load_average
 from t2i_transformers.coloured_network import Coloured
 from train_detector import DetectorLearner, pack
+from training_data import load
 
 
 def fitted(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 SCENES have the number of light paths that pictures of the simulator have:
 
-    python -m t2i_miniworld.training_data SCENES --purpose detector --split heldout --scenes 3000 --samples 16
+    python training_data.py SCENES --purpose detector --split heldout --scenes 3000 --samples 16
 
 Prints how often PaintSkills' decisions are right: object and colour of single things, counts of one to five things
 of a kind, and clear relations of two things; then recall and precision by confidence (the class is right, and the
@@ -21,17 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from detector import NATURAL
+from evaluate_segmenter import share
 from numpy.typing import NDArray
 from PIL import Image as PILImage
-from t2i_core.api import Detections, Instance, Query, Setup, Truth
+from t2i_core.api import Detections, Instance, JudgeInfo, Query, Setup, Truth
 from t2i_core.api.image import load_image
 from t2i_miniworld.annotations import relation_of
-from t2i_miniworld.detector import NATURAL
-from t2i_miniworld.evaluate_segmenter import share
 from t2i_miniworld.layout import LEAST_TIE
-from t2i_miniworld.training_data import DrawnScenes, load
 from t2i_paintskills import decisions
 from t2i_transformers import plugin
+from training_data import DrawnScenes, load
 
 #: PaintSkills' confidence thresholds for objects and for counts.
 _SURE, _COUNTED = 0.8, 0.7
@@ -41,10 +41,11 @@ Tables = dict[str, Counter[bool]]
 
 def answers(folder: Path, pictures: Sequence[DrawnScenes], device: str) -> Iterator[tuple[Detections, Truth]]:
     """Yield the judge's detections in each picture, and its ground truth."""
-    (info,) = (one for one in plugin.t2i_judges() if one.name == plugin.COLOURED)
+    (info,) = (one for one in plugin.t2i_judges() if isinstance(one, JudgeInfo) and one.name == plugin.COLOURED)
     judge = info.create(Setup(str(folder), info.options(), device, 32, offline=True))
     with tempfile.TemporaryDirectory() as place:
-        queries, truths = [], []
+        queries: list[Query] = []
+        truths: list[Truth] = []
         for image, truth in (
             (i, t) for drawn in pictures for i, t in zip(drawn.images, drawn.truths, strict=True)
         ):
@@ -53,6 +54,7 @@ def answers(folder: Path, pictures: Sequence[DrawnScenes], device: str) -> Itera
             queries.append(Query((load_image(file),)))
             truths.append(truth)
         for (_, found), truth in zip(judge.observe("detect", queries), truths, strict=True):
+            assert isinstance(found, Detections), found
             yield found, truth
 
 

@@ -1,6 +1,6 @@
 """Train `mini-detector`: ``python plugins/miniworld/training/train_detector.py SCENES... OUT``.
 
-Each SCENES is a folder of `t2i_miniworld.training_data`, made for the detector or the generator. Half of the
+Each SCENES is a folder of training_data.py, made for the detector or the generator. Half of the
 pictures are mirrored, and half are degraded, as by a file format or a small diffusion model. An auxiliary loss
 trains the trunk's features to predict the content of each cell, because the detector alone learns slowly. The same
 command resumes. At the end OUT/model has the averaged weights in half precision: `--judge
@@ -16,15 +16,16 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import classifier
+import detector
 import torch
+from augment import degrade
+from cells import GROUPS, cells_loss, cells_of
 from t2i_core.api import Truth
-from t2i_miniworld import classifier, detector
-from t2i_miniworld.augment import degrade
-from t2i_miniworld.cells import GROUPS, cells_loss, cells_of
-from t2i_miniworld.train_classifier import read
 from t2i_torch_support.training import Course, load_average, train
 from t2i_transformers.coloured_network import Coloured
 from torch import Tensor, nn
+from train_classifier import read
 
 KINDS = {one.synset: number for number, one in enumerate(detector.CLASSES)}
 #: Index of the trunk's features with the number of cells of `cells_of`, and their number of channels.
@@ -120,7 +121,7 @@ def main() -> None:
         pack(given.out, given.pack, given.snapshot)
         return
     if not given.scenes:
-        parser.error("no SCENES; draw some with python -m t2i_miniworld.training_data FOLDER --purpose detector")
+        parser.error("no SCENES; draw some with python training_data.py FOLDER --purpose detector")
     course = Course(given.steps, given.batch, given.rate, given.seed, decay=0.05, snapshots=tuple(given.snapshots))
     run(given.scenes, given.out, course, given.pictures, given.device)
 

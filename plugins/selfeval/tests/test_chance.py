@@ -73,8 +73,11 @@ def at_chance(found: Found) -> bool:
 
 def save_random(folder: Path, seed: int) -> str:
     """A model of `mini`'s architecture, smaller, as nothing has trained it."""
+    import autoencoder
+    import denoiser
+    import mini_tokenizer
+    import text_encoder
     from diffusers import StableDiffusionPipeline
-    from t2i_miniworld import autoencoder, denoiser, mini_tokenizer, text_encoder
 
     tokenizer = mini_tokenizer.build()
     with torch.random.fork_rng():

@@ -1,7 +1,7 @@
 """Lookup table of the nearest reference colour for all 16.7 million sRGB values.
 
-The package ships the compressed table for the paper's references (60 kB), built by `python -m
-t2i_tiam.make_table`. A table for other references is computed on first use, which takes seconds.
+The package ships the compressed table for the paper's references (60 kB), built by
+`training/make_table.py`. A table for other references is computed on first use, which takes seconds.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def test_the_table_of_wu_palmer_is_what_its_script_makes():
     from importlib.resources import files
     from pathlib import Path
 
-    from t2i_tiam.make_wu_palmer import compute_similarities as made
+    from make_wu_palmer import compute_similarities as made
 
     lines = csv.reader(files("t2i_tiam").joinpath("data", "wu-palmer.csv").read_text().splitlines()[1:])
     assert [tuple(line) for line in lines] == made(Path("/usr/share/wordnet"))

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import make_senses
 import pytest
 from t2i_core.api import ObjectClass
-from t2i_timm import make_senses, synsets
+from t2i_timm import synsets
 
 #: SHA-256 of the names that NLTK's reader gives timm's wnids, one a line, in timm's order.
 NLTK = {

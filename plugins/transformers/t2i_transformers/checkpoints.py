@@ -132,7 +132,7 @@ def colours(place: CheckpointPlace, config: Mapping[str, Any]) -> tuple[str, ...
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         raise BadModel(
             f"{place.spec}: its {CONFIG} lists no colours (`colours`), so it has no colour head; train one with "
-            "python -m t2i_transformers.train_detector"
+            "plugins/transformers/training/train_coloured_detector.py of t2i's repository"
         )
     return tuple(names)
 

@@ -65,7 +65,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             create=_coloured,
             labels=partial(_labels, COLOURED),
             code=(*_SHARED, "coloured.py", "detector.py"),
-            notes="Train one with python -m t2i_transformers.train_detector.",
+            notes="Train one with plugins/transformers/training/train_coloured_detector.py of t2i's repository.",
         ),
         _info(
             SEGMENTER,

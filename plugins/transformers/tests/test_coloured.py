@@ -141,5 +141,5 @@ def test_what_is_no_coloured_detector_is_refused(tiny: Any, coloured_detr: Path,
     config = json.loads((copy / "config.json").read_text())
     del config["colours"]
     (copy / "config.json").write_text(json.dumps(config))
-    with pytest.raises(BadModel, match=r"lists no colours .*t2i_transformers.train_detector"):
+    with pytest.raises(BadModel, match=r"lists no colours .*train_coloured_detector"):
         info.loading.check(setup)

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import coloured_data
 import numpy as np
 import pytest
 import torch
+import train_coloured_detector as train_detector
+from coloured_data import find_annotations, read
 from PIL import Image as PILImage
 from safetensors.torch import load_file
 from t2i_core.api import ObjectClass, Query
@@ -18,8 +21,6 @@ from t2i_core.api.errors import BadFolder
 from t2i_core.api.image import load_image
 from t2i_torch_support import training
 from t2i_torch_support.training import Course
-from t2i_transformers import coloured_data, train_detector
-from t2i_transformers.coloured_data import find_annotations, read
 from t2i_transformers.coloured_network import UNKNOWN, Coloured
 
 PAINTS = {"red": (220, 20, 20), "blue": (20, 20, 220)}

@@ -1,0 +1,1 @@
+"""Repeat the measurements of papers' tables."""
