@@ -10,15 +10,17 @@ import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from t2i_core import ModelRequest, Run
+from t2i_core.api.figure import LinePlot
 from t2i_core.api.resolver import installed_resolver
 from t2i_core.io.answers import HumanAnswer, ShownImages, write_answers
 from t2i_core.results.corrected_run import correct_run
+from t2i_core.results.figures import convert_to_png, draw_svg
 from t2i_core.statistics import draw_labels
 from t2i_tiam.questions import QUESTION
 from validation_runs import ORACLE, SALTS, enough, kept
@@ -147,25 +149,21 @@ the narrower the corrected interval; a judge that tells next to nothing gains no
 """
 
 
-def plot(found: Sequence[Three]) -> Figure:
-    """Draw the three scores of the first salt beside the truth, and the mean width of the intervals."""
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-    left.axhline(1 - DROP, color="0.5", linestyle="--", linewidth=1, label="truth")
-    names = ("judge", "labels alone", "corrected")
-    for place, (name, colour) in enumerate(zip(names, ("#b33", "#777", "#2a6"), strict=True)):
-        at = np.array([one.error for one in found]) + (place - 1) * 0.018
-        values = np.array([one.parts[place][0] for one in found])
-        ends = np.abs(values[:, 1:] - values[:, :1]).T
-        left.errorbar(at, values[:, 0], ends, fmt="o", color=colour, capsize=3, markersize=5, label=name)
+def plot(found: Sequence[Three]) -> bytes:
+    """Return a picture (PNG) of the three scores of the first salt, and of the mean width of their intervals."""
+    drawn, width = "TIAM in one of 20 draws", "mean width of 20 intervals"
+    rows = []
+    for place, name in enumerate(("judge", "labels alone", "corrected")):
+        rows += [(drawn, name, one.error, *one.parts[place][0]) for one in found]
         if place:
             widths = [(one.parts[place][:, 2] - one.parts[place][:, 1]).mean() for one in found]
-            right.plot([one.error for one in found], widths, "o-", color=colour, label=name)
-    left.set(xlabel="rate of wrong answers", ylabel="TIAM", xticks=ERRORS, title="one of 20 draws, 95 % intervals")
-    right.set(xlabel="rate of wrong answers", xticks=ERRORS, title="mean width of 20 intervals", ylim=(0, None))
-    left.legend(frameon=False, fontsize=8, loc="lower left")
-    right.legend(frameon=False, fontsize=8, loc="lower right")
-    return figure
+            rows += [(width, name, one.error, mean, nan, nan) for one, mean in zip(found, widths, strict=True)]
+    table = pd.DataFrame(rows, columns=["shown", "score", "error", "value", "low", "high"])
+    figure = LinePlot(
+        x="error", y="value", colour="score", facet="shown", band="bars", reference=1 - DROP, y_range=(0, 1),
+        x_title="rate of wrong answers", note="dashed: the true score; bars: 95 % intervals",
+    )  # fmt: skip
+    return convert_to_png(draw_svg(figure, table))
 
 
 def write(out: Path) -> None:
@@ -173,7 +171,7 @@ def write(out: Path) -> None:
     found = correct(out)
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(PART.sub(lambda _: describe(found), page), encoding="utf-8")
-    plot(found).savefig(PLOT, dpi=110)
+    PLOT.write_bytes(plot(found))
 
 
 def main() -> None:

@@ -148,6 +148,5 @@ def _map_ranks(table: pd.DataFrame, measure: str) -> HeatMap:
         .drop(columns="model")
     )
     long = own.rank(pct=True).reset_index().melt("synset", var_name="measure", value_name="rank")
-    return HeatMap(
-        x="synset", y="measure", value="rank", range=(0, 1), data=long, x_title=f"synsets by {measure}, {model}"
-    )
+    title = f"synsets by {measure}, {model}"
+    return HeatMap(x="measure", y="synset", value="rank", range=(0, 1), data=long, y_title=title)

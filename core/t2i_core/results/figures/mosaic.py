@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from html import escape
 from itertools import chain
 
@@ -64,7 +65,7 @@ def _wrap(text: str, letters: int) -> list[str]:
     lines: list[str] = []
     for part in text.split("\n"):
         line = ""
-        for word in shorten(part).replace("+", "+ ").split():
+        for word in re.sub(r"(?<=\w)\+(?=\w)", "+ ", shorten(part)).split():
             if line and len(line) + 1 + len(word) > letters:
                 lines.append(line)
                 line = ""
