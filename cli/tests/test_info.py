@@ -104,6 +104,7 @@ def test_json_and_names_that_kinds_share(toy, install, t2i):
         "constraint": ">= 0, <= 255",
         "description": "How bright the squares are.",
         "table": None,
+        "other_names": [],
     }
     assert [each["kind"] for each in json.loads(t2i("info", "prompt-source:grey", "--json").stdout)] == [
         "prompt_source"

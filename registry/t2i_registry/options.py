@@ -30,7 +30,7 @@ class Word(str):
 
 
 class RepeatedWord(Word):
-    """The last of several values of one option on a command line; a list takes all of them.
+    """The last of several values of one option on a command line; an option that takes a list gets all of them.
 
     Attributes:
         every: All values in their order.
@@ -256,7 +256,8 @@ def _find_type(model: type[BaseModel], name: str) -> Any:
 
 def _read_words(annotation: Any, value: Any) -> Any:
     """Return a value with the command line's texts parsed wherever an option accepts any value."""
-    if isinstance(value, RepeatedWord) and get_origin(annotation) in (tuple, list):
+    is_list = isinstance(value, RepeatedWord) and get_origin(annotation) in (tuple, list)
+    if is_list and not value.startswith("["):  # a whole list takes the place of the values before it
         return list(value.every)
     if annotation is Any and isinstance(value, Word):
         return _read_plain_data(value)

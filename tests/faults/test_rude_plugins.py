@@ -240,7 +240,7 @@ def test_the_command_names_the_plugin_in_one_line(deed: str, code: int, line: st
 
 
 def test_prompts_are_shown_literally(place: Path) -> None:
-    done = run_t2i(place, *COMMAND, PYTHONIOENCODING="utf-8")
+    done = run_t2i(place, *COMMAND, "--facets", PYTHONIOENCODING="utf-8")
     assert done.returncode == 0, done.stderr
     levels = ("[red]bold[/red] :car:", r"\x1b[2Jsteer\x07", r"\u202erev", "-rf", "..")
     assert all(f"[red]{level}" in done.stdout.decode() for level in levels)
