@@ -22,6 +22,7 @@ from t2i_core.engine.request import ModelRequest
 from t2i_core.io.answers import HumanAnswer, ShownImages, read_answers, write_answers
 from t2i_core.io.rater_rules import Rules
 from t2i_core.results.corrected_run import correct_run
+from t2i_core.results.corrected_scores import NOT_CONNECTED
 from t2i_core.results.run import Run, load_run
 from t2i_miniworld.plugin import DOMAIN
 from t2i_miniworld.streams import stream
@@ -178,7 +179,58 @@ def test_too_few_labels_leave_their_own_score(world: Run, tmp_path: Path) -> Non
         assert (correction.value, correction.ci) == (None, None)
         assert correction.reason is not None
         assert correction.labels.value is not None
+        # two rows an image are one label
+        assert result.scores["found"].correction is not None
+        assert result.scores["found"].correction.n_labels == correction.n_labels
     assert sum(result.correction.n_labels for result in found.results if result.correction) == 40
+
+
+def test_a_label_of_unknown_probability_is_left_out(world: Run, tmp_path: Path) -> None:
+    file = label(world, tmp_path, count=120, design="stratified")
+    whole = correct_run(world, f"people:{file}", installed_resolver()).results
+    answers = list(read_answers(file).answers)
+    images = [(each.shown[0].model, each.prompt, each.shown[0].seeds) for each in answers]
+    write_answers(
+        file,
+        [
+            replace(each, probability=None) if place == images[0] else each
+            for each, place in zip(answers, images, strict=True)
+        ],
+    )
+    found = correct_run(world, f"people:{file}", installed_resolver()).results
+    for before, after in zip(whole, found, strict=True):
+        assert before.correction is not None
+        assert after.correction is not None
+        less = after.label == images[0][0]
+        assert after.correction.n_labels == before.correction.n_labels - less
+        assert any("left out" in note for note in after.correction.notes) == less
+        assert after.correction.labels.value == pytest.approx(before.correction.labels.value, abs=0.05)
+
+
+def test_half_a_cell_without_an_answer_leaves_the_others_as_they_were(world: Run, tmp_path: Path) -> None:
+    file = label(world, tmp_path, count=240, design="cells")
+    (whole,) = correct_run(world, f"people:{file}", installed_resolver()).comparisons
+    answers = list(read_answers(file).answers)
+    lost = (answers[0].shown[0].model, answers[0].prompt, answers[0].shown[0].seeds)
+    kept = [each for each in answers if (each.shown[0].model, each.prompt, each.shown[0].seeds) != lost]
+    # a second wave gives some cells another probability
+    prompts = {each.prompt for each in kept if each.prompt < "m"}
+    write_answers(file, [replace(each, probability=0.6 if each.prompt in prompts else 0.9) for each in kept])
+    (half,) = correct_run(world, f"people:{file}", installed_resolver()).comparisons
+    write_answers(file, [replace(each, probability=0.6 if each.prompt in prompts else 0.9) for each in answers])
+    (all_of_them,) = correct_run(world, f"people:{file}", installed_resolver()).comparisons
+    assert half.correction is not None
+    assert all_of_them.correction is not None
+    assert whole.correction is not None
+    assert half.correction.labels.value == pytest.approx(all_of_them.correction.labels.value, abs=0.02)
+
+
+def test_answers_to_other_questions_correct_nothing(world: Run, tmp_path: Path) -> None:
+    file = tmp_path / "said.csv"
+    row = next(iter(find_truth(world)))
+    write_answers(file, [HumanAnswer("ann", "colour", "red", (ShownImages(row[0], (row[2],)),), row[1])])
+    with pytest.raises(BadOption):
+        correct_run(world, f"people:{file}", installed_resolver())
 
 
 def test_facets_are_corrected_where_labels_suffice(world: Run, tmp_path: Path) -> None:
@@ -339,5 +391,5 @@ def test_battles_that_do_not_connect_the_models_are_refused(arena: Run, tmp_path
     for result in correct_run(arena, f"people:{file}", installed_resolver()).results:
         correction = result.correction
         assert correction is not None
-        assert correction.value is None
-        assert correction.reason is not None
+        assert (correction.value, correction.labels.value) == (None, None)
+        assert correction.reason == NOT_CONNECTED

@@ -111,7 +111,9 @@ class AnswerDatabase:
         except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
             raise
         except sqlite3.Error as error:
-            raise BadFolder(f"{self.path}: {error}; earlier answers are safe") from error
+            damaged = getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+            what = "restore a copy, or name another file" if damaged else "earlier answers are safe"
+            raise BadFolder(f"{self.path}: {error}; {what}") from error
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         with self._lock, self._explained():

@@ -161,6 +161,8 @@ def read_answers(path: Path) -> AnswerFile:
         BadOption: If the file cannot be read, is not valid, or has no answer that counts. The message names file
             and line.
     """
+    if path.exists() and not path.is_file():
+        raise BadOption(f"{path}: is not a file of answers; name a database of the voting page or a CSV file")
     if path.suffix.lower() in (".csv", ".tsv"):
         every, careless, fastest = _read_csv(path), frozenset[str](), 0.0
     else:

@@ -17,7 +17,15 @@ from ..statistics import (
     corrected_statistic_differences,
     holm,
 )
-from .corrected_scores import describe_correction, describe_nothing, is_determined, pick_values
+from .corrected_scores import (
+    NOT_CONNECTED,
+    average_answers,
+    describe_correction,
+    describe_nothing,
+    is_determined,
+    pick_values,
+    refuse,
+)
 from .correction import CorrectedDifference
 from .labelled_rows import LabelledRows, write_column
 from .numbers import make_number
@@ -49,12 +57,13 @@ def correct_pairs(
         for table, part, unit in ((rows.judged, own, rows.unit), (rows.labels, said, rows.unit_of_labels))
     )
     _, first = np.unique(rows.unit, return_index=True)
-    determined = is_determined(scoring, said)
-    return corrected_statistic_differences(
+    determined = is_determined(scoring, said, own)
+    found = corrected_statistic_differences(
         lambda weights: pick_values(statistic(weights[of_judge]), names),
         lambda weights: pick_values(answered(weights[of_people]) if determined else {}, names),
         rows.is_labelled,
         [pair for pair in pairs if set(pair) <= set(names)],
+        answers=average_answers(said, of_people, len(rows.probability)),
         probability=rows.probability,
         label_strata=rows.strata,
         interval=interval,
@@ -62,6 +71,7 @@ def correct_pairs(
         high=scoring.measures[0].high,
         **find_clusters(scoring, rows.judged.iloc[first]),
     )
+    return found if determined else {pair: refuse(each, NOT_CONNECTED) for pair, each in found.items()}
 
 
 def correct_difference(
@@ -131,9 +141,7 @@ class _PairedCells:
         self.first = shared[~cells.duplicated()]
         chances = [self._chances(side) for side in sides]
         self.labelled = ~np.isnan(chances[0]) & ~np.isnan(chances[1])
-        together = bool((np.isnan(chances[0]) == np.isnan(chances[1])).all())
-        # whole cells are drawn with one probability; images that were drawn one by one, each with its own
-        self.probability = chances[0] if together else chances[0] * chances[1]
+        self.probability = chances[0] if _are_drawn_together(*chances) else chances[0] * chances[1]
 
     def _index(self, table: pd.DataFrame) -> pd.MultiIndex:
         return pd.MultiIndex.from_arrays([write_column(table[column]) for column in self._columns])
@@ -173,6 +181,24 @@ class _PairedCells:
             }
 
         return score
+
+
+def _are_drawn_together(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+    """Return whether whole cells were drawn, rather than the images of each model by themselves.
+
+    Then both images of a cell have one probability, and only images that somebody could not answer about leave
+    half a cell. If images were drawn one by one, with the probability p, 2 (1 - p) / p cells are half labelled for
+    each that is labelled whole; the border is half of that.
+
+    Args:
+        a: The probability of the first model's image in each cell, NaN if it is not labelled, shape (cells,).
+        b: The same for the second model.
+    """
+    whole, half = ~np.isnan(a) & ~np.isnan(b), np.isnan(a) != np.isnan(b)
+    if not whole.any() or not np.allclose(a[whole], b[whole], rtol=1e-9):
+        return False
+    chance = float(a[whole].mean())
+    return int(half.sum()) <= int(whole.sum()) * (1 - chance) / chance
 
 
 def describe_differences(

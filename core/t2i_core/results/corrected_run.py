@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..api.errors import BadFolder, NoJudge
+from ..api.errors import BadFolder, BadOption, NoJudge
 from ..api.metric import PairMetric
 from ..api.plugin_info import JudgeInfo
 from ..api.resolver import ResolvedComponent, Resolver
@@ -99,7 +99,7 @@ def describe_lost(labels: LabelRows) -> list[str]:
         return []
     total = sum(labels.without_value.values())
     reason = max(labels.without_value, key=labels.without_value.__getitem__)
-    return [f"{total} labelled without a value, which count as not labelled; most often: {reason}"]
+    return [f"{total} measured without a value, and count as not labelled; most often: {reason}"]
 
 
 def _add_notes(result: Result, notes: Sequence[str]) -> Result:
@@ -120,7 +120,7 @@ def correct_run(run: Run, people: str, resolver: Resolver[Any]) -> Run:
     Raises:
         NoJudge: If people can be asked about none of its metrics.
         BadFolder: If the run has no scores, or its tables cannot be read.
-        BadOption: If the answers are not valid.
+        BadOption: If the answers are not valid, or none is about what the metrics measure.
     """
     if not run.results:
         raise BadFolder(f"{run.path}: has no scores to correct")
@@ -141,6 +141,12 @@ def correct_run(run: Run, people: str, resolver: Resolver[Any]) -> Run:
             listed = [*measured, *(each for each in listed if each.label in bounds)]
         results += listed
         comparisons += theirs
+    if not any(each.correction is not None and each.correction.n_labels for each in results):
+        lost = next((note for each in results if each.correction for note in each.correction.notes), "")
+        raise BadOption(
+            f"{people}: no answer gives a value of this run's metrics; collect answers with `t2i label {run.path}`"
+            f"{f' ({lost})' if lost else ''}"
+        )
     manifest = run.manifest.model_copy(update={"results": results, "comparisons": comparisons})
     return replace(run, manifest=manifest)
 

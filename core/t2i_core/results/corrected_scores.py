@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from .. import statistics
-from ..api.metric import PairMetric
+from ..api.metric import PairMetric, TableMetric
 from ..statistics import Estimate, PairedDifference, Question, corrected_mean, corrected_statistics
 from .correction import Correction, LabelScore
 from .labelled_rows import LabelledRows
@@ -20,6 +21,10 @@ from .result import Result, Score
 from .score_difference import Scoring, Statistic, find_clusters, make_statistic, select_aggregated
 
 Found = statistics.Correction[Estimate]
+
+NO_VALUE = "people's answers give no value of this score"
+OWN_INTERVALS = "the metric forms the interval of this score itself, so labels cannot correct it"
+NOT_CONNECTED = "the labelled battles do not connect all models, so they give no ratings"
 
 
 def correct_result(result: Result, corrector: ScoreCorrector | None, people: str) -> Result:
@@ -37,7 +42,12 @@ def correct_result(result: Result, corrector: ScoreCorrector | None, people: str
     notes = corrector.rows.notes
     found = {name: corrector.correct(name, result.label) for name in result.scores}
     scores = {
-        name: score if (own := found[name]) is None else _add(score, describe_correction(own, people, notes))
+        name: _add(
+            score,
+            describe_nothing(people, corrector.explain_nothing(name))
+            if (own := found[name]) is None
+            else describe_correction(own, people, notes),
+        )
         for name, score in result.scores.items()
     }
     facets = {
@@ -55,7 +65,7 @@ def correct_result(result: Result, corrector: ScoreCorrector | None, people: str
     }
     headline = next((score.correction for score in scores.values()), None)
     if headline is None:
-        headline = describe_nothing(people, "people's answers give no value of this score")
+        headline = describe_nothing(people, NO_VALUE)
     return result.model_copy(update={"correction": headline, "scores": scores, "facets": facets})
 
 
@@ -110,6 +120,8 @@ class ScoreCorrector:
         self._scoring, self.rows, self._interval = scoring, rows, interval
         own = select_aggregated(scoring, rows.judged)
         self._aggregated = set(make_statistic(scoring, own)(np.ones(len(own))))
+        metric = type(scoring.instance)
+        self._has_own_intervals = issubclass(metric, TableMetric) and metric.estimates is not TableMetric.estimates
         self._kept: dict[tuple[str, str] | None, Mapping[str, Found]] = {}
         self._aligned: dict[str, NDArray[np.float64] | None] = {}
 
@@ -123,6 +135,8 @@ class ScoreCorrector:
         """
         pairs = isinstance(self._scoring.instance, PairMetric)
         key = label if pairs and name == self._scoring.measures[0].name else name
+        if self._is_formed_by_metric(key):
+            return None
         if at is not None and self._count_labels(at) < statistics.correction.LEAST_LABELS:
             return None
         if key in self._aggregated:
@@ -132,6 +146,16 @@ class ScoreCorrector:
         if not all((table["measure"] == name).any() for table in (self.rows.judged, self.rows.labels)):
             return None  # a metric may measure less by people's answers than by a judge
         return self._correct_mean(name, at)
+
+    def explain_nothing(self, name: str) -> str:
+        """Return why a score has no correction at all."""
+        return OWN_INTERVALS if self._is_formed_by_metric(name) else NO_VALUE
+
+    def _is_formed_by_metric(self, key: str) -> bool:
+        """Return whether a score's interval follows from others by the metric's own rule, not from weights."""
+        if not self._has_own_intervals:
+            return False
+        return key in self._aggregated or not (self.rows.judged["measure"] == key).any()
 
     def _count_labels(self, at: tuple[str, str]) -> int:
         judged = self._select(self.rows.judged, at)
@@ -152,6 +176,9 @@ class ScoreCorrector:
         kept = self._select(own, at)
         if not (~np.isnan(labels[kept])).any():
             return None
+        if len(np.unique(unit[kept])) < kept.sum():  # labels are counted by unit, and some have several rows
+            masks = [(table["measure"] == name).to_numpy() for table in (rows.judged, rows.labels)]
+            return self._correct_statistic(rows, [name], masks, at, _mean_of).get(name)
         return corrected_mean(
             own["value"].to_numpy(np.float64)[kept],
             labels[kept],
@@ -191,17 +218,19 @@ class ScoreCorrector:
         statistic = make(self._scoring, rows.judged[judged])
         answered = make(self._scoring, rows.labels[labels])
         of_judge, of_people = number[rows.unit[judged]], number[rows.unit_of_labels[labels]]
-        determined = is_determined(self._scoring, rows.labels[labels])
-        return corrected_statistics(
+        determined = is_determined(self._scoring, rows.labels[labels], rows.judged[judged])
+        found = corrected_statistics(
             lambda weights: pick_values(statistic(weights[of_judge]), names),
             lambda weights: pick_values(answered(weights[of_people]) if determined else {}, names),
             known,
+            answers=average_answers(rows.labels[labels], of_people, len(units)),
             probability=rows.probability[units],
             label_strata=None if rows.strata is None else rows.strata[units],
             interval=self._interval,
             ranges={each.name: (each.low, each.high) for each in self._scoring.measures if each.name in names},
             **find_clusters(self._scoring, rows.judged[inside].iloc[first]),
         )
+        return found if determined else {name: refuse(own, NOT_CONNECTED) for name, own in found.items()}
 
     @staticmethod
     def _select(table: pd.DataFrame, at: tuple[str, str] | None) -> NDArray[np.bool_]:
@@ -231,10 +260,39 @@ def pick_values(found: Mapping[str, float], names: list[str]) -> dict[str, float
     return {name: float(found.get(name, float("nan"))) for name in names}
 
 
-def is_determined(scoring: Scoring, labels: pd.DataFrame) -> bool:
+def average_answers(labels: pd.DataFrame, unit: NDArray[np.intp], n_units: int) -> NDArray[np.float64]:
+    """Return the mean of people's rows about each unit, of the measure that most rows have; 0 without any.
+
+    Args:
+        labels: People's rows.
+        unit: The unit of each row, in 0..n_units - 1.
+        n_units: Number of units.
+    """
+    if labels.empty:
+        return np.zeros(n_units)
+    own = (labels["measure"] == labels["measure"].mode().iloc[0]).to_numpy()
+    counts = np.bincount(unit[own], minlength=n_units)
+    sums = np.bincount(unit[own], labels["value"].to_numpy(np.float64)[own], n_units)
+    return np.asarray(sums / np.maximum(counts, 1), np.float64)
+
+
+AnyFound = TypeVar("AnyFound", Estimate, PairedDifference)
+
+
+def refuse(found: statistics.Correction[AnyFound], reason: str) -> statistics.Correction[AnyFound]:
+    """Return a correction without a corrected value, for a reason."""
+    return replace(found, corrected=None, refusal=reason)
+
+
+def is_determined(scoring: Scoring, labels: pd.DataFrame, judged: pd.DataFrame) -> bool:
     """Return whether people's answers connect all models of a metric of pairs, so that ratings exist.
 
     Each two models must be joined both ways by a chain of models of which one did not lose all to the next.
+
+    Args:
+        scoring: The rules that turn rows into scores.
+        labels: People's rows.
+        judged: The judge's rows, which name all models.
 
     References:
         L. R. Ford, Solution of a ranking problem from binary comparisons (1957).
@@ -245,7 +303,7 @@ def is_determined(scoring: Scoring, labels: pd.DataFrame) -> bool:
     rows = labels[labels["measure"].isin([n for n, (low, high) in bounds.items() if None not in (low, high)])]
     if rows.empty:
         return not labels.empty
-    models = sorted({*rows["model_a"].astype(str), *rows["model_b"].astype(str)})
+    models = sorted({*judged["model_a"].astype(str), *judged["model_b"].astype(str)})
     number = {model: place for place, model in enumerate(models)}
     a, b = (rows[side].astype(str).map(number).to_numpy() for side in ("model_a", "model_b"))
     low, high = (rows["measure"].astype(str).map({n: e[i] for n, e in bounds.items()}) for i in (0, 1))

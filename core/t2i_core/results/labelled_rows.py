@@ -122,12 +122,20 @@ def join_labels(judged: pd.DataFrame, labels: pd.DataFrame, measures: Sequence[M
     if not known.any():
         return None
     of_people, own = labels[known], own[known].astype(np.intp)
-    probability = np.full(len(distinct), np.nan)
     drawn = (
         of_people[PROBABILITY].astype(float) if PROBABILITY in of_people else pd.Series(np.nan, of_people.index)
     )
-    notes = (UNKNOWN_DRAW,) if drawn.isna().any() else ()
-    probability[own] = len(np.unique(own)) / len(distinct) if notes else drawn
+    unknown = drawn.isna().to_numpy()
+    notes: tuple[str, ...] = ()
+    if unknown.all():
+        notes = (UNKNOWN_DRAW,)
+        drawn = drawn.fillna(len(np.unique(own)) / len(distinct))
+    elif unknown.any():
+        left_out = len(np.unique(own[unknown]))
+        notes = (f"{left_out} labels without the probability with which they were drawn are left out",)
+        of_people, own, drawn = of_people[~unknown], own[~unknown], drawn[~unknown]
+    probability = np.full(len(distinct), np.nan)
+    probability[own] = drawn
     unit = codes.astype(np.intp)
     strata = _find_strata(judged, unit, probability, measures)
     of_people = of_people.drop(columns=PROBABILITY, errors="ignore")

@@ -66,11 +66,30 @@ def describe_verdicts(results: Sequence[Result], comparisons: Sequence[Compariso
     for result in results:
         if result.label not in bounds and result.score is not None:
             by_title.setdefault(result.title, []).append(result)
-    return [
-        line
-        for title, own in by_title.items()
-        for line in _describe(own, [each for each in comparisons if each.title == title])
-    ]
+    lines: list[str] = []
+    for title, own in by_title.items():
+        theirs = [each for each in comparisons if each.title == title]
+        is_corrected = any(result.correction is not None for result in own)
+        lines += [f"{line} (by the judge alone)" if is_corrected else line for line in _describe(own, theirs)]
+        if is_corrected:
+            lines += _describe_corrected(own, theirs)
+    return lines
+
+
+def _describe_corrected(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield what people's labels make of the scores and differences, as far as they suffice."""
+    title = results[0].title
+    for result in results:
+        if (own := result.correction) is not None and own.value is not None:
+            score = f"{format_number(own.value)} {format_interval(own.ci)}"
+            yield f"corrected by people, {result.label} scores {score} on {title}"
+    for each in comparisons:
+        if (found := each.correction) is not None and found.value is not None:
+            difference = f"{format_number(found.value)} {format_interval(found.ci)}"
+            yield (
+                f"corrected by people, {each.a} minus {each.b} is {difference} on {title}, "
+                f"p {format_p_value(found.p_adjusted)}"
+            )
 
 
 def _is_sure(comparison: Comparison) -> bool:

@@ -38,7 +38,7 @@ class EloOptions(Options):
     beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
         (),
         description="Sources to compare with in the analyses: folders of other elo runs (another judge, or with "
-        "definitions), files of battles, or files of votes from t2i arena serve.",
+        "definitions), files of battles, or files of votes from t2i people serve.",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from t2i_core.api.capabilities.answer import VisualQuestion
 from t2i_core.io.answer_meaning import OtherAnswer, find_meant_choice, fold_words
-from t2i_core.io.answers import CANNOT_TELL
+from t2i_core.io.answers import CANNOT_TELL, HumanAnswer
 
 from .answer_index import FoundAnswer
 
@@ -29,21 +29,36 @@ def read_vote(question: VisualQuestion, found: Sequence[FoundAnswer]) -> str | N
     """
     # choices about two sides may name them by their order, so answers in the other order do not count
     in_words = [
-        answer.answer
+        answer
         for answer, as_shown in found
-        if as_shown and fold_words(question.text) in (fold_words(answer.text), fold_words(answer.question))
+        if as_shown
+        and fold_words(question.text) in (fold_words(answer.text), fold_words(answer.question))
+        and _offers(answer.choices, question.choices)
     ]
     if in_words:
         return _take_choice(question.choices, in_words)
     return find_meant_choice(question.meant_by, [answer for answer, _ in found])
 
 
-def _take_choice(choices: Sequence[str], answers: Sequence[str]) -> str:
-    """Return the answer that is a choice: a metric may ask several questions in the same words."""
+def _offers(offered: Sequence[str], choices: Sequence[str]) -> bool:
+    """Return whether an answer may be to a question: a metric may ask several questions in the same words."""
+    return not offered or not choices or not {*map(fold_words, offered)}.isdisjoint(map(fold_words, choices))
+
+
+def _take_choice(choices: Sequence[str], answers: Sequence[HumanAnswer]) -> str:
+    """Return the last answer that is a choice, or `CANNOT_TELL`.
+
+    If it is not known what was offered, `CANNOT_TELL` may be about another question in the same words, and an
+    earlier choice counts.
+    """
     if not choices:
-        return answers[0]
-    said = {fold_words(answer) for answer in answers}
-    chosen = next((choice for choice in choices if fold_words(choice) in said), None)
-    if chosen is None and CANNOT_TELL not in answers:
-        raise OtherAnswer(answers[0])
-    return chosen or CANNOT_TELL
+        return answers[-1].answer
+    for answer in reversed(answers):
+        if answer.answer == CANNOT_TELL and answer.choices:
+            return CANNOT_TELL
+        own = fold_words(answer.answer)
+        if (chosen := next((each for each in choices if fold_words(each) == own), None)) is not None:
+            return chosen
+    if all(answer.answer != CANNOT_TELL for answer in answers):
+        raise OtherAnswer(answers[-1].answer)
+    return CANNOT_TELL

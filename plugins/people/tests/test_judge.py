@@ -147,6 +147,17 @@ def test_questions_in_the_same_words_are_told_apart_by_their_choices() -> None:
     assert [ask(unsure, question.about(A)).choice for question in (hat, coat)] == ["hat", None]
 
 
+@pytest.mark.parametrize("said_last", ["yes", "no", "cannot-tell"])
+def test_the_last_answer_of_a_person_counts(said_last: str) -> None:
+    question = VisualQuestion("Is it red?", YES_NO)
+    offered = ("yes", "no", "cannot-tell")
+    answers = [
+        replace(said("a", answer, str(number), question.text), choices=offered)
+        for number, answer in enumerate([*(each for each in offered if each != said_last), said_last])
+    ]
+    assert ask(answers, question.about(A)).choice == (None if said_last == "cannot-tell" else said_last)
+
+
 def test_a_place_finds_answers_without_digests_and_digests_have_priority() -> None:
     here, there = ImagePlace("m", "p", 3), ImagePlace("m", "p", 4)
     by_place = HumanAnswer("a", "object", "dog", (ShownImages("m", (3,)),), prompt="p")

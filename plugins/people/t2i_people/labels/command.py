@@ -20,7 +20,13 @@ def label(
     ] = None,
     count: Annotated[
         int,
-        typer.Option("--count", "-n", min=1, metavar="N", help="Number of images, or of pairs, to label."),
+        typer.Option(
+            "--count",
+            "-n",
+            min=1,
+            metavar="N",
+            help="Number of images to label; of pairs or prompts, if the metric measures these.",
+        ),
     ] = 200,
     design: Annotated[
         Literal["simple", "stratified", "cells"],

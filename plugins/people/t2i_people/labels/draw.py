@@ -179,10 +179,9 @@ def extend_draw(
         first = np.unique(codes, return_index=True)[1]
         judged, said = (_contrast_cells(values, codes, group) for values in (judged, said))
         strata, group, left = strata[first], np.zeros(len(first), np.intp), left[first]
-    # drawn units that nobody could label count as drawn: they are not drawn again
     size = min(_count_draws(before.units, record.cells, count), int(left.sum()))
-    settled = np.where(np.isnan(said) & ~left, judged, said)
-    sizes = allocate_labels(judged, settled, strata, size, group=group).sizes
+    usable = left | ~np.isnan(said)  # units that nobody could label tell nothing, and are not drawn again
+    sizes = allocate_labels(judged[usable], said[usable], strata[usable], size, group=group[usable]).sizes
     return replace(record, waves=(*record.waves, DrawWave(True, {str(k): n for k, n in sizes.items() if n})))
 
 
