@@ -34,8 +34,8 @@ class Agenda:
     Args:
         pictures: All images of the study.
         pairs: Whether annotators compare two models.
-        grid: Number of images on each side. When a model is shown alone, each prompt has one item with its first
-            images.
+        grid: Number of images on each side. When a model's images are shown together and alone, each prompt has
+            one item with its first images.
         each: Number of annotators wanted for an item before another item is started.
 
     Raises:
@@ -87,7 +87,7 @@ class Agenda:
         first, *others = (self.seeds[model].get(prompt, []) for model in models)
         shared = [seed for seed in first if all(seed in other for other in others)]
         step = self._grid
-        if not self._pairs:
+        if not self._pairs and step > 1:
             return [VoteItem(models, prompt, tuple(shared[:step]))]
         return [
             VoteItem(models, prompt, tuple(shared[i : i + step])) for i in range(0, len(shared) - step + 1, step)

@@ -80,7 +80,8 @@ def test_what_cannot_be_compared_is_said():
         Agenda(others, pairs=True)
     with pytest.raises(BadFolder, match="4 seeds in common"):
         Agenda(pictures("ab"), pairs=True, grid=4)
-    assert len(Agenda(pictures("a"), pairs=False)) == 3
+    assert len(Agenda(pictures("a"), pairs=False)) == 6  # each image
+    assert len(Agenda(pictures("a"), pairs=False, grid=2)) == 3
 
 
 TEXTS = {"p": ("a red dog", ""), "q": ("a red dog on a mat", ""), "r": ("two ships", "")}
