@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -141,19 +142,35 @@ def serve(
 
 
 def export(
-    database: Annotated[Path, typer.Argument(metavar="DATABASE", help="Answers collected by t2i people serve.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="ANSWERS...", help="Answers collected by t2i people serve, and tables of answers."),
+    ],
     out: Annotated[Path, typer.Argument(metavar="FILE.csv", help="The table to write.")],
 ) -> None:
-    """Write the answers that count as a table (CSV), one line per answer."""
+    """Write the answers that count, of one study or several, as one table (CSV) with a line per answer."""
     from t2i_core.api.errors import BadFolder, BadOption
     from t2i_core.io.answers import read_answers, write_answers
 
     if out.suffix.lower() != ".csv":
         raise BadOption(f"{out}: answers are written as a table; end the name in .csv")
-    found = read_answers(database)
+    found = [read_answers(file) for file in files]
+    answers = [answer for each in found for answer in each.answers]
+    where: dict[object, Path] = {}
+    for each in found:
+        for answer in each.answers:
+            # a study may ask one question of a person again, in another task
+            if (other := where.setdefault((*answer.identity, answer.task), each.path)) != each.path:
+                raise BadOption(
+                    f"{each.path}: {answer.rater} answers {answer.question!r} about images that {other} has an "
+                    "answer about too; export one of the two"
+                )
     try:
-        write_answers(out, found.answers)
+        write_answers(out, answers)
     except OSError as error:
         raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
-    left_out = "".join(f", {count} {why} left out" for why, count in sorted(found.left_out.items()))
-    print(f"{len(found.answers)} answers written to {out}{left_out}", file=sys.stderr)
+    left_out: Counter[str] = Counter()
+    for each in found:
+        left_out.update(each.left_out)
+    reasons = "".join(f", {count} {why} left out" for why, count in sorted(left_out.items()))
+    print(f"{len(answers)} answers written to {out}{reasons}", file=sys.stderr)

@@ -21,7 +21,7 @@ from t2i_arena_elo.sources import read_source
 from t2i_arena_elo.tally import tally
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.study import Study
-from t2i_core.io.answers import read_answers
+from t2i_core.io.answers import HumanAnswer, ShownImages, read_answers, write_answers
 from t2i_core.io.rater_rules import Rules
 from t2i_people.command import app as people
 from typer.testing import CliRunner
@@ -159,6 +159,18 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
     assert tally([read_source(study.store.path)] * 2).agreement == found["agreement"]  # nobody counts twice
     with pytest.raises(BadOption, match=r"must end in|table"):
         CliRunner().invoke(people, ["export", str(study.store.path), "out.jsonl"], catch_exceptions=False)
+
+
+def test_studies_of_several_forms_are_exported_as_one_table(voted, tmp_path):
+    seen = HumanAnswer("Ann", "gender", "female", (ShownImages("pear", (0, 1)),), "p")
+    of_people, out = tmp_path / "people.csv", tmp_path / "answers.csv"
+    write_answers(of_people, [seen])
+    assert CliRunner().invoke(people, ["export", str(of_people), str(voted), str(out)]).exit_code == 0
+    assert read_answers(out).answers == (seen, *read_answers(voted).answers)
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(of_people.read_bytes())
+    with pytest.raises(BadOption):  # everybody would count twice
+        CliRunner().invoke(people, ["export", str(of_people), str(copy), str(out)], catch_exceptions=False)
 
 
 def test_a_run_without_battles_is_refused(shared_run):
