@@ -225,6 +225,12 @@ def test_a_mosaic_holds_its_images_and_leaves_out_what_is_missing(tmp_path) -> N
     assert drawn.startswith(b"\x89PNG")
 
 
+def test_a_label_of_a_mosaic_is_broken_after_a_plus_but_not_spaced() -> None:
+    mosaic = Mosaic([("a red car", [None])], ["car+zebra", "refrigerator+elephant+zebra"], side=90)
+    texts = re.findall(r"<text [^>]*>([^<]*)</text>", draw_svg(mosaic, pd.DataFrame()))
+    assert texts == ["car+zebra", "refrigerator+", "elephant+", "zebra", "a red car"]
+
+
 def test_what_is_no_figure_is_told() -> None:
     with pytest.raises(BrokenPlugin):
         make_spec(lambda axes: None, TABLE)  # type: ignore[arg-type]

@@ -65,11 +65,11 @@ def _wrap(text: str, letters: int) -> list[str]:
     lines: list[str] = []
     for part in text.split("\n"):
         line = ""
-        for word in re.sub(r"(?<=\w)\+(?=\w)", "+ ", shorten(part)).split():
-            if line and len(line) + 1 + len(word) > letters:
+        for word in re.split(r"(?<=\w\+)(?=\w)|(?=\s)", shorten(part)):  # also after a plus between words
+            if line and len(line + word) > letters:
                 lines.append(line)
                 line = ""
-            line = f"{line} {word}" if line else word
+            line = (line + word).lstrip()
         lines.append(line)
     return [shorten(line, max(letters, 4)) for line in lines[:3]]
 

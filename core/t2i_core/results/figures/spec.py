@@ -42,7 +42,7 @@ def finish(drawn: Drawn, layers: Sequence[Spec], size: Spec, note: str, **more: 
     if panels < 2:
         return {**spec, **body, **more}
     facet = panels_by(drawn, "facet")
-    return {**spec, "facet": facet, "columns": count_columns(drawn), "spec": body, "spacing": 24, **more}
+    return {**spec, "facet": facet, "columns": count_columns(drawn), "spec": body, "spacing": 36, **more}
 
 
 def panels_by(drawn: Drawn, role: str) -> Spec:
