@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def texts(number: int) -> list[str]:
-    """What each column asks for in the row of a kind: beside it the kind of seven rows further on."""
+    """Return the prompt of each column in the row of a kind; the second kind is that of seven rows further on."""
     own, other = (frozenset(leaves_under(LABELS[n % len(LABELS)])) for n in (number, number + 7))
     paint, second = (list(PAINTS)[(number + step) % len(PAINTS)] for step in (0, 3))
     one, two = Phrase(own), Phrase(other)

@@ -72,7 +72,7 @@ def _judges(registry: Registry) -> Iterator[str]:
 
 
 def _by_distribution(registry: Registry, kind: str) -> Iterator[tuple[str, list[Description]]]:
-    """What this repository's own plugins offer, in the order that their plugin lists them."""
+    """Yield the components of this repository's own plugins, in the order that their plugin lists them."""
     own = [
         tomllib.loads(file.read_text())["project"] for file in sorted((ROOT / "plugins").glob("*/pyproject.toml"))
     ]
@@ -89,7 +89,7 @@ def _name(described: Description) -> str:
 
 
 def _source(described: Description) -> str:
-    """What a preset sets (weights of this repository by their place in it), or what the user's own may be."""
+    """Return the argument that a preset sets (a path within this repository), or what a user may give."""
     if described.argument is not None:
         return f"`{described.argument.removeprefix(f'{ROOT}/')}`"
     return described.info.argument or ""

@@ -93,7 +93,7 @@ def _block(block: str) -> str:
 
 
 def plugin_reference(folder: Path) -> str:
-    """What the descriptors of a plugin say, as the end of its page."""
+    """Return the descriptors of a plugin as the end of its page."""
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     registry = Registry()
     parts: list[str] = []

@@ -95,7 +95,7 @@ def _pages_of(document: Path) -> Iterator[Page]:
 
 
 def _path(name: Path) -> str:
-    """Where a document goes: README.md under its folder's name, docs/ at the top."""
+    """Return the place of a document on the site: README.md under its folder's name, docs/ at the top."""
     if name.name == "README.md":
         return "index.md" if name.parent == Path() else f"{name.parent.as_posix()}.md"
     return name.as_posix().removeprefix("docs/")

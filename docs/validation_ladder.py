@@ -30,9 +30,9 @@ class Ladder:
 
     @property
     def strengths(self) -> np.ndarray:
-        """Where the likelihood of these chances is greatest: the rungs' ratings, and what it is worth to be first.
+        """Return the likeliest parameters for these chances: the rungs' ratings, and the advantage of being first.
 
-        All battles of two models in both orders, as many of each; found by a search of its own.
+        All battles of two models in both orders, as many of each; found by a separate search.
         """
         others = ~np.eye(len(DROPS), dtype=bool)
         share = 0.5 + (1 - 2 * self.error) * np.subtract.outer(DROPS, DROPS).T / 2
@@ -48,7 +48,7 @@ class Ladder:
 
     @property
     def judge(self) -> str:
-        """How it errs, in words."""
+        """The judge's error, in words."""
         return f"takes the first in {self.first}" if self.first else f"wrong in {self.error}"
 
     @property

@@ -1,4 +1,4 @@
-"""What is put into the mini world's pictures, and what a metric must then say: the lines of docs/validation.md."""
+"""Lines of docs/validation.md: faults put into the mini world's pictures, with the expected score."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def moved(rate: float, prompt_sd: float, seed_sd: float) -> float:
 
 
 def majority(skew: float, rates: Rates) -> float:
-    """How often more than half of nine images are read as with a hat, which is drawn at the rate of the skew."""
+    """Return the probability that most of nine images are read as with a hat, drawn at the rate of the skew."""
     return float(binom.sf(4, 9, rates.mixed(1 - skew)))
 
 
@@ -102,7 +102,7 @@ def seen(skew: float, rates: Rates, _: pd.DataFrame) -> float:
 
 
 def distance(share: float, count: int) -> float:
-    """The mean distance from 1/2 of a share of so many, each by itself."""
+    """Return the mean distance from 1/2 of a share of `count` independent draws."""
     return float(binom.expect(lambda k: np.abs(k / count - 0.5), (count, share)))
 
 
@@ -113,13 +113,13 @@ def hats(table: pd.DataFrame) -> float:
 
 
 def leaves(table: pd.DataFrame) -> np.ndarray:
-    """How many leaves stand under each prompt's synset."""
+    """Return the number of leaves under each prompt's synset."""
     found: np.ndarray = table.groupby("prompt", observed=True)["leaves"].first().to_numpy(dtype=int)
     return found
 
 
 def mixed(rate: float) -> Callable[[Rates, pd.DataFrame], float]:
-    """What is expected where pictures are wrong at a rate."""
+    """Return the expected score if pictures are wrong at a rate."""
     return lambda rates, _: rates.mixed(rate)
 
 
@@ -149,7 +149,7 @@ def pairs_alike(table: pd.DataFrame) -> float:
 
 
 def _hats(skew: float) -> tuple[Line, Line]:
-    """What nine pictures of each of six prompts vote for, and what each of them shows."""
+    """Return two lines for nine pictures of each of six prompts: their majority vote, and each picture alone."""
     line = Line(
         "nine vote for hats: |P(Bin(9, q) > 4) - 1/2|", "bias", "mad", "bias-mini", {"skew": f"hat:yes:{skew}"},
         partial(voted, skew), typical=lambda rates: distance(majority(skew, rates), 6), trained="mini-clip",

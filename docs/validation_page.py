@@ -16,7 +16,7 @@ line is drawn {salts} times, everything anew (`simulator.salt`), and judged by t
 drawn, or by the trained judge that the mini world's users have. A 95 % interval misses the truth one time in
 twenty though all is right: {enough} of {salts} are asked for, which a right program fails .3 % of the time.
 Where a trained judge errs, the truth is known from its own rates (what it says where nothing is wrong, and where
-everything is), which are measured on other pictures and have an error of their own; `off` is how far its mean lies
+everything is), which are measured on other pictures and have their own error; `off` is how far its mean lies
 from what an ideal judge's should be. Where its rates do not give the truth (SCS) it is held to the ideal judge's,
 and `off` is its own bias. Of a distance from even, which is never below 0, so few pictures say more than the truth
 on the mean: that mean stands in brackets.
@@ -58,7 +58,7 @@ def page(said: Sequence[Said]) -> str:
 
 
 def _key(said: Said) -> tuple[str, str]:
-    """What tells lines apart: rungs of a ladder share their name."""
+    """Return the key of a line: rungs of a ladder share their name."""
     return said.line.name, str(dict(said.line.put_in))
 
 

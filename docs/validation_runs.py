@@ -23,7 +23,7 @@ ORACLE, TRAINED = {"size": 64, "spp": 2}, {"spp": 8}
 
 @dataclass(frozen=True)
 class Said:
-    """What came out: a value for each salt with its interval, the truth, and what their mean should be."""
+    """Results of a line: a value for each salt with its interval, the truth, and what their mean should be."""
 
     line: Line
     judge: str
@@ -39,19 +39,20 @@ class Said:
 
     @property
     def holding(self) -> int:
-        """How many intervals hold what was expected, to rounding."""
+        """Number of intervals that contain the expected value, to rounding."""
         return sum(lo - 1e-9 <= self.expected <= hi + 1e-9 for _, lo, hi in self.values)
 
 
 def enough(salts: int) -> int:
-    """How many of so many intervals must hold the truth: as many as a right program fails to have at most .3 % of
-    the time.
+    """Return the least number of intervals, one a salt, that must hold the truth.
+
+    A right program has fewer at most .3 % of the time.
     """
     return int(binom.ppf(0.003, salts, 0.95))
 
 
 def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
-    """Draw, judge and score a line with so many salts; a trained judge's rates too, on other pictures.
+    """Draw, judge and score a line with that many salts; a trained judge's rates too, on other pictures.
 
     Lines that share a judge's rates find them in the same folder beside.
     """

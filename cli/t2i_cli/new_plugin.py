@@ -54,7 +54,7 @@ class Example:
 EXAMPLES: dict[EntryKind, Example] = {
     "generator": Example(
         "A generator",
-        "Draws each prompt as noise around a colour of its own.",
+        "Draws each prompt as noise around its own colour.",
         "generator",
         ("t2i.generators",),
         (CORE, "numpy>=2", "pydantic>=2.12.5"),

@@ -32,10 +32,10 @@ _NEEDED = ("t2i_core.api.plugin_info", "t2i_core.api.hookspecs", "packaging.requ
 """Modules that most plugins import, or that load them."""
 
 _FORKS = sys.platform == "linux"
-"""Whether modules are loaded in forks of a process."""
+"""True if modules are loaded in forks of a process."""
 
 _Answer = tuple[str, bool, float]
-"""Why an entry cannot be used, whether it lacks another distribution, and the seconds that it took."""
+"""Reason why an entry cannot be used, whether it lacks another distribution, and the seconds that it took."""
 
 SLOW = 1.0
 """Import time in seconds above which a plugin's light module is reported as slow."""
@@ -64,7 +64,7 @@ class PluginCheck:
 
     @property
     def slow(self) -> bool:
-        """Whether importing the module takes longer than `SLOW`."""
+        """True if importing the module takes longer than `SLOW`."""
         return self.seconds > SLOW
 
 

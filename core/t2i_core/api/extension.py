@@ -1,4 +1,4 @@
-"""Entry points by which one plugin extends another: groups that are no kind of component."""
+"""Entry points by which one plugin extends another: groups other than the kinds of components."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from .text import fit_one_line
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an image or an observation is missing. A failure is never scored as a number.
+    """Reason why an image or an observation is missing. A failure is never scored as a number.
 
     Attributes:
         reason: One line: line breaks become blanks, and more than 500 characters are cut.

@@ -29,7 +29,7 @@ INTERVAL = ("low", "high")
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """What all figures of numbers have in common.
+    """Fields that all figures of numbers share.
 
     Attributes:
         facet: Columns of which each level has a panel of its own.

@@ -24,7 +24,7 @@ from .prompt import ObjectClass, Scene
 
 
 class ImagePlace(NamedTuple):
-    """Where an image belongs in a run, by which people's answers name images whose digest they do not know.
+    """Place of an image in a run, by which people's answers name images whose digest they do not know.
 
     Attributes:
         model: The model's label.

@@ -227,7 +227,7 @@ class Pixels(Observation, capability="pixels"):
 
 
 def find_capability(name: str) -> type[Observation]:
-    """Return the class of a capability. Raises ValueError, with the nearest names, if there is none."""
+    """Return the class of a capability. Raises ValueError, with the nearest names, if the name is unknown."""
     if name not in _CLASSES:
         if name not in _list_own():
             raise ValueError(f"unknown capability {name!r}{did_you_mean(name, list_capabilities())}")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class RaterAnswer(NamedTuple):
-    """What one person answered to a query.
+    """One person's answer to a query.
 
     Attributes:
         rater: Name of the person.

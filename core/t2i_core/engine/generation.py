@@ -34,7 +34,7 @@ from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 @dataclass(frozen=True)
 class GeneratedImages:
-    """What the first pass gives. The images themselves are in the cache.
+    """Result of the first pass. The images themselves are in the cache.
 
     Attributes:
         made: The number of images that were made, and the time that it took.

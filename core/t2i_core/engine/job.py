@@ -60,7 +60,7 @@ class Served:
 
     @property
     def why(self) -> str:
-        """Why this judge was chosen, for users."""
+        """Reason why this judge was chosen, for users."""
         return self.choice.why if self.choice else "the model itself is asked"
 
     @property

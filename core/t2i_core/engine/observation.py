@@ -42,7 +42,7 @@ from .sample import SampleGrid, iterate_blocks
 
 @dataclass(frozen=True)
 class Observations:
-    """What the second pass gives. The answers themselves are in the cache.
+    """Result of the second pass. The answers themselves are in the cache.
 
     Attributes:
         index: The keys of all queries.

@@ -27,7 +27,7 @@ SourceName = str | PromptSourceInfo
 
 @dataclass(frozen=True)
 class KnownClasses:
-    """What the plan knows about the classes of a metric's judge, which prompts may have to follow.
+    """Classes of a metric's judge, as far as the plan knows them; prompts may depend on them.
 
     Attributes:
         labels: The classes. None if the judge declares none, or they are not known yet.

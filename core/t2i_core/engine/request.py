@@ -1,4 +1,4 @@
-"""What a user asks for: one evaluation, the same for the command line, a recipe and Python.
+"""Requests of users: one evaluation, the same for the command line, a recipe and Python.
 
 The fields of `Request` are the options of `t2i eval`, the keys of a recipe and the arguments of `evaluate`. Each
 states its type, limits, default and help text once; its `CommandOption` says how a command line writes it.

@@ -16,14 +16,14 @@ from ..api.errors import BadOption, did_you_mean, join_clauses
 from ..api.plugin_info import Kind
 
 Place = tuple[str | int, ...]
-"""Where in the data: key, position in a list, key beneath it."""
+"""Place in the data: key, position in a list, key beneath it."""
 
 T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
 class CommandOption:
-    """How a command line writes a field of the request.
+    """Form of a request's field on a command line.
 
     Attributes:
         metavar: Placeholder of the value in help texts; empty for flags and choices.

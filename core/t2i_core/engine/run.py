@@ -1,4 +1,4 @@
-"""Runs: five passes over a plan, each a function of its own."""
+"""Runs: five passes over a plan, each with its own function."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
 
 @dataclass(frozen=True)
 class _Work:
-    """What the passes of one run share.
+    """State that the passes of one run share.
 
     Attributes:
         plan: What to do.

@@ -14,7 +14,7 @@ _PART = re.compile(r"\.(?P<name>.+)\.[0-9]+\.part")
 """Name of the file that `replace_file` writes: the final name and the process number."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-"""How a file is opened that must not be there yet, not even as a link."""
+"""Flags that open a new file: opening fails if the name exists, even as a link."""
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ _KINDS = {
 }
 
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"))
-"""How files are opened; Windows has neither of the first two, nor named pipes in folders."""
+"""Flags for opening files; Windows has neither of the first two, nor named pipes in folders."""
 
 
 class UnsafeFile(OSError):

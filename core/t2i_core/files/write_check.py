@@ -1,4 +1,4 @@
-"""Whether a folder could be written, without writing anything."""
+"""Check that a folder can be written, without writing anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person's answers to named questions mean as an answer to another question."""
+"""Translation of a person's answers to named questions into an answer to another question."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Part = Literal["answer", "training", "control"]
-"""What an answer was given to: a task that counts, a training task, or a hidden check with a known answer."""
+"""Kind of task that was answered: a task that counts, a training task, or a hidden check with a known answer."""
 
 PREFERENCE = "preference"
 """The question which of two sides is better."""
@@ -114,7 +114,7 @@ class HumanAnswer:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Who was asked what about which images, in whichever order two sides were shown."""
+        """Key of the person, the question and the images, the same for both orders of two sides."""
         return self.rater, self.question, self.text, self.prompt, frozenset(self.shown), self.part
 
     @property

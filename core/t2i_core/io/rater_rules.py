@@ -40,7 +40,7 @@ class Rules:
 
 @dataclass
 class Record:
-    """What a rater has done, as far as the rules judge it.
+    """Counts of a rater's answers that the rules use.
 
     Attributes:
         answers: Number of tasks answered, controls among them.

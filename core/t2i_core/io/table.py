@@ -14,7 +14,7 @@ from ..files.spreadsheet import unescape
 from .text_file import read_text
 
 MAX_DEPTH = 50
-"""How deep lists and objects may be nested in a line of JSON."""
+"""Maximum depth to which lists and objects may be nested in a line of JSON."""
 
 
 class TableRow(NamedTuple):

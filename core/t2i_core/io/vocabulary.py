@@ -59,7 +59,7 @@ def pluralize(noun: str) -> str:
 
 
 def singularize(noun: str) -> str:
-    """Return the singular of a plural by spelling; a noun that is no plural by spelling stays as it is."""
+    """Return the singular of a plural by spelling; a noun that is not a plural by spelling is unchanged."""
     *first, last = noun.split(" ")
     irregular = {plural: singular for singular, plural in _IRREGULAR.items()}
     endings = (("ies", "y"), ("ches", "ch"), ("shes", "sh"), ("sses", "ss"), ("xes", "x"), ("s", ""))
@@ -122,7 +122,7 @@ class Vocabulary:
         return max(map(len, self.nouns), default=0)
 
     def find(self, words: Sequence[str]) -> tuple[Noun, int] | None:
-        """Return the longest noun with which words begin and its number of words; None if there is none."""
+        """Return the longest noun with which words begin and its number of words; None if none matches."""
         for count in range(min(self.longest, len(words)), 0, -1):
             if (noun := self.nouns.get(tuple(words[:count]))) is not None:
                 return noun, count

@@ -24,7 +24,7 @@ MAX_VALUES = 10_000
 """Most values in a file, aliases expanded."""
 
 MAX_DEPTH = 50
-"""How deep lists and mappings may be nested."""
+"""Maximum depth to which lists and mappings may be nested."""
 
 _MAX_DIGITS = 1000
 """Most characters of a number."""

@@ -1,4 +1,4 @@
-"""What people are asked in place of a metric's judge."""
+"""Questions to people in place of a metric's judge."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Correction(Typed):
     """A score by a judge, corrected by people's labels of a drawn part of the samples."""
 
     people: str = Field(description="the judge that gives people's answers: `people:FILE`")
-    value: Number | None = Field(description="the corrected score; null if there is none")
+    value: Number | None = Field(description="the corrected score; null if it cannot be computed")
     ci: Interval | None = Field(description="its 95 % confidence interval `[lo, hi]`")
     reason: str | None = Field(None, description="null, or why there is no corrected score")
     interval: str | None = Field(None, description="method and question of the corrected interval")

@@ -48,7 +48,7 @@ def find_images(samples: pd.DataFrame, folder: Path, images_from: Sequence[Path]
 
 
 def describe_left_out(images: Iterable[Image | None]) -> str | None:
-    """Return a note on the images that may not be shown, with what to do; None if there are none."""
+    """Return a note on the images that may not be shown, with what to do; None if all may be shown."""
     count = sum(image is not None and image.refused is not None for image in images)
     if not count:
         return None

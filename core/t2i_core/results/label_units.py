@@ -10,12 +10,12 @@ import pandas as pd
 from ..api.metric_output import Measure
 
 MOST_OUTCOMES = 5
-"""Largest number of distinct values that are outcomes of their own; more are divided into thirds."""
+"""Largest number of distinct values that each count as an outcome; more are divided into thirds."""
 
 
 @dataclass(frozen=True)
 class MeasuredUnit:
-    """What a metric measured as one: an image, the images of a prompt, or two models' images of a prompt.
+    """Unit that a metric measures: an image, the images of a prompt, or two models' images of a prompt.
 
     Attributes:
         models: Label of the model, or of the two models of a pair.

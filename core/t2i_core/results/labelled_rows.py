@@ -49,7 +49,7 @@ class LabelledRows:
 
     @cached_property
     def is_labelled(self) -> NDArray[np.bool_]:
-        """Whether each unit is labelled, shape (units,)."""
+        """Mask of the units that are labelled, shape (units,)."""
         return ~np.isnan(self.probability)
 
     def align(self, measure: str, facets: Sequence[str]) -> Floats | None:

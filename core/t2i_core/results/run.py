@@ -184,7 +184,7 @@ class Run:
         return self._read("measurements.csv")
 
     def prompts(self) -> list[Prompt]:
-        """Return the prompts, without images of their own.
+        """Return the prompts, without their own images.
 
         Raises:
             BadFolder: If an earlier version of t2i wrote the run, or the file is not valid.

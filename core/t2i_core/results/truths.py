@@ -1,4 +1,4 @@
-"""What is really drawn in images, read from the cache."""
+"""Ground truth of images, read from the cache."""
 
 from __future__ import annotations
 

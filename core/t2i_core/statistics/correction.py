@@ -64,7 +64,7 @@ class Correction(Generic[I]):
 
     @property
     def gain(self) -> float:
-        """How many simply drawn labels one label with the judge is worth."""
+        """Number of simply drawn labels that one label with the judge is worth."""
         return self.effective_labels / self.n_labels
 
     @property
@@ -103,7 +103,7 @@ def _check_values(judged: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]
     if f.ndim != 1 or f.shape != y.shape:
         raise ValueError(f"judged and labels must have one value for each row, got shapes {f.shape} and {y.shape}")
     if not np.isfinite(f).all() or np.isinf(y).any():
-        raise ValueError("values must be finite: leave failed samples out; a label is NaN where there is none")
+        raise ValueError("values must be finite: leave failed samples out; use NaN for a missing label")
     return f, y
 
 

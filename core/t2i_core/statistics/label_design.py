@@ -1,4 +1,4 @@
-"""Which rows people labelled, and how many rows each label stands for."""
+"""Design of a set of labels: the rows that people labelled, and the number of rows each label stands for."""
 
 from __future__ import annotations
 

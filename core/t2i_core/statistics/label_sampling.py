@@ -1,4 +1,4 @@
-"""Which rows people should label: drawings with known probabilities, and where the next labels help most."""
+"""Choice of rows for people to label: draws with known probabilities, and where the next labels help most."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LabelDraw:
 
 @dataclass(frozen=True)
 class LabelAllocation:
-    """How many of the next labels each stratum gets.
+    """Return the number of the next labels for each stratum.
 
     Attributes:
         strata: The strata, in the order of their first rows.

@@ -1,1 +1,1 @@
-"""What is kept: the store, the run folder, and the cache that holds the store."""
+"""Storage: the store, the run folder, and the cache that holds the store."""

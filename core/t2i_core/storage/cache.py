@@ -38,7 +38,7 @@ _ROW = 200
 
 @dataclass(frozen=True)
 class CacheUse:
-    """What the cache holds.
+    """Contents of the cache.
 
     Attributes:
         folder: The cache folder.
@@ -64,7 +64,7 @@ class CacheUse:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What was removed. Images that run folders link still take space on the disk.
+    """Amounts removed from the cache. Images that run folders link still take space on the disk.
 
     Attributes:
         images: Number of images.

@@ -23,7 +23,7 @@ class DamagedManifest(BadFolder):
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return a run folder's manifest; None if there is none.
+    """Return a run folder's manifest; None if the file is missing.
 
     Raises:
         DamagedManifest: If it is damaged.

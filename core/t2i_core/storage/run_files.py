@@ -23,7 +23,7 @@ EXPORTS = ".exports"
 """Lists the files that sinks wrote."""
 
 EVIDENCE = "evidence.jsonl"
-"""Why the worst samples have their values."""
+"""Evidence for the values of the worst samples."""
 
 PROMPTS = "prompts.jsonl"
 """The prompts, in the form of a file of prompts."""
@@ -58,7 +58,7 @@ class OwnFile(NamedTuple):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the file is complete, and not what a killed process left."""
+        """True if the file is complete and not left by a killed process."""
         return self.name == self.finished_name
 
 

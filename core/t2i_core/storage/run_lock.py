@@ -1,4 +1,4 @@
-"""Whether a process works on a run."""
+"""Lock of a run while a process works on it."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class Store:
         return self.images([key])[0]
 
     def images(self, keys: Sequence[str], look: bool = True) -> list[Image | None]:
-        """Return the image kept under each key; None if there is none.
+        """Return the image kept under each key; None if it is missing.
 
         Args:
             keys: The keys.
@@ -189,7 +189,7 @@ class Store:
         return [kept is not None for kept in self._find(keys)]
 
     def identities(self, keys: Sequence[str]) -> list[str | None]:
-        """Return the `Image.identity` of the image kept under each key; None if there is none.
+        """Return the `Image.identity` of the image kept under each key; None if it is missing.
 
         Files are not looked at. It takes half as long as `images`.
         """
@@ -341,7 +341,7 @@ class Store:
         return None
 
     def holds(self, image: Image) -> bool:
-        """Whether the image's file is the store's own."""
+        """Return True if the image's file belongs to the store."""
         return str(image.path) == self._name(image.digest)
 
     def forget_image(self, digest: str) -> None:
@@ -362,7 +362,7 @@ class Store:
         return self.get_many([key])[0]
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return the stored form of the observation under each key; None if there is none or it is damaged."""
+        """Return the stored form of the observation under each key; None if it is missing or damaged."""
         rows = self._rows.get_many("observations", self._wanted(keys))
         return [None if row is None else row[0] for row in rows]
 

@@ -46,7 +46,7 @@ def check_figure(analysis: Analysis) -> str:
 
 @contextmanager
 def _collect_errors() -> Iterator[list[str]]:
-    """Collect what the converter, which is no Python, writes to standard error."""
+    """Collect what the converter, which is not Python code, writes to standard error."""
     said: list[str] = []
     sys.stderr.flush()
     kept = os.dup(2)

@@ -15,7 +15,7 @@ def t2i_metrics():
     return [
         MetricInfo(
             name="sharpness",
-            summary="How sharp is the image? Variance of the Laplacian of its luminance.",
+            summary="Sharpness of the image: variance of the Laplacian of its luminance.",
             about=About(citation="Pech-Pacheco et al.: Diatom autofocusing in brightfield microscopy. ICPR 2000"),
             create=_create,
             measures=(Measure("sharpness", "Variance of the Laplacian.", low=0),),

@@ -1,4 +1,4 @@
-"""How often do 95 % intervals of ratings hold the truth? Of 300 simulated tournaments, for each way to them.
+"""Coverage of 95 % intervals of ratings: 300 simulated tournaments, for each way to them.
 
     python plugins/arena-elo/benchmarks/coverage.py [--tournaments 300] [--rounds 1000]
 
@@ -28,7 +28,7 @@ from t2i_core.statistics import statistic_intervals
 
 STRENGTHS = np.array([-0.6, -0.1, 0.2, 0.5])
 FIRST = 0.3
-"""What it is worth to be shown first, in log-odds."""
+"""Advantage of being shown first, in log-odds."""
 
 Ends = dict[str, tuple[float, float]]
 """The interval of each model's rating, and of the position."""
@@ -36,7 +36,7 @@ Ends = dict[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class BattleWorld:
-    """What battles are drawn from.
+    """Model from which battles are drawn.
 
     prompts:   how many; each moves every model's strength, normally with the sd `effect`
     people:    how many judge every two images, each with tastes of the sd `taste`; 0: one judge without any
@@ -123,7 +123,7 @@ How = Callable[[Battles, int], Ends]
 def coverage(
     world: BattleWorld, how: How, tournaments: int = 300, rounds: int = 1000
 ) -> tuple[float, float, float]:
-    """How often intervals hold the ratings, and the position (NaN: none); the ratings' mean width in points."""
+    """Return intervals' coverage of ratings and of the position (NaN: none), and ratings' mean width in points."""
     truth = world.truth()
     held: dict[str, list[bool]] = {}
     widths = []

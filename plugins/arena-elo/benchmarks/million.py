@@ -1,4 +1,4 @@
-"""How long ratings of a million battles take, with 1,000 rounds of the bootstrap, and how much memory.
+"""Time and memory of ratings of a million battles, with 1,000 rounds of the bootstrap.
 
     taskset -c 0,1 python plugins/arena-elo/benchmarks/million.py
 

@@ -94,7 +94,7 @@ def is_battle_file(path: Path) -> bool:
 
 
 def list_human_battles(answers: Iterable[HumanAnswer]) -> Iterator[Battle]:
-    """Yield people's preferences as battles. Images of one model against another prompt's are no battle."""
+    """Yield people's preferences as battles. Images of different prompts are not a battle."""
     for answer in answers:
         if answer.question == PREFERENCE and answer.shown[0].model != answer.shown[1].model:
             left, right = answer.shown

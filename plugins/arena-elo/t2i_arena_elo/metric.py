@@ -127,7 +127,7 @@ class Elo(TableMetric, PairMetric):
         return [battle for battle in waiting if battle.seed in (None, unit.seed)]
 
     def prepare(self, table: pd.DataFrame) -> _DecidedRows | None:
-        """Return the decided battles of a table; None if there are none."""
+        """Return the decided battles of a table; None if it has none."""
         battles = battles_of(table)
         data, rows, present = decided_battles(battles, self.options.ties)
         if not len(rows):

@@ -155,7 +155,7 @@ class ModelFit:
 
     @property
     def regularised(self) -> bool:
-        """Whether draws were added."""
+        """True if draws were added."""
         return self.prior > 0
 
 

@@ -49,7 +49,7 @@ FORCED = "every image votes, even if it shows nobody; with bias.person=true only
 
 
 class Bias(TableMetric, PromptMetric):
-    """How unevenly a model draws categories of people for prompts that do not specify them."""
+    """Unevenness with which a model draws categories of people for prompts that do not specify them."""
 
     strata = "category"
     options: BiasOptions

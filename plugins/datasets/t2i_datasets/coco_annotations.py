@@ -1,4 +1,4 @@
-"""What is really drawn in a run's images, as COCO instances, which pycocotools reads: `annotations/MODEL.json`.
+"""Ground truth of a run's images, as COCO instances, which pycocotools reads: `annotations/MODEL.json`.
 
 COCO keeps images and annotations as two lists in one file. Both wait in files without names until all entries
 exist, so that the masks of only one image are in memory.
@@ -81,7 +81,7 @@ class _Image(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Whether it was generated; images that existed already stay where they are."""
+        """True if it was generated; images that existed already stay where they are."""
         return self.path.parts[:1] == ("images",)
 
 
@@ -165,7 +165,7 @@ class _Annotations:
 
     @property
     def note(self) -> str:
-        """What was written, or why nothing was."""
+        """Note on what was written, or why nothing was."""
         if not self.place:
             return f"{self._reason}, so no annotations are written"
         objects = f"{self._n_objects} objects in {self._n_images} images"
@@ -175,7 +175,7 @@ class _Annotations:
 
     @property
     def _reason(self) -> str:
-        """Why no image is annotated."""
+        """Reason why no image is annotated."""
         if self._n_own == 0:
             reason = "images existed already, and what they show is not known"
             return f"{self._label}: its {reason}" if self._n_existing else f"{self._label} has no images"

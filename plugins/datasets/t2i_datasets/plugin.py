@@ -99,7 +99,7 @@ def t2i_sinks() -> list[SinkInfo]:
     return [
         SinkInfo(
             name="coco-annotations",
-            summary="What is really drawn in the images, as COCO instances, for models that report it.",
+            summary="Ground truth of the images, as COCO instances, for models that report it.",
             about=About(
                 citation="Lin et al.: Microsoft COCO: Common Objects in Context. ECCV 2014. arXiv:1405.0312"
             ),

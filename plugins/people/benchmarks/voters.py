@@ -35,7 +35,7 @@ VERDICTS = ("left", "right", "tie", "both-bad")
 
 
 class ServerProcess:
-    """`t2i people serve` in a process of its own."""
+    """`t2i people serve` in its own process."""
 
     def __init__(self, run: Path, votes: Path, files: int | None = None) -> None:
         """Start the command. files: how many file descriptors it may have at most."""
@@ -187,7 +187,7 @@ def _wait(people: Sequence[Voter], seconds: float, least: int) -> None:
 
 
 def compare(votes: Path, people: Sequence[Voter]) -> list[str]:
-    """What differs between the file and what people were told."""
+    """Return the differences between the file and what people were told."""
     with sqlite3.connect(votes) as database:
         rows = database.execute(
             "select name, tasks.id, answers, min(left_model, right_model), max(left_model, right_model), prompt, "

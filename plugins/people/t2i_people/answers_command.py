@@ -35,7 +35,7 @@ def agree(
     file: FileArgument,
     raters: Annotated[
         Literal["fixed", "new"],
-        typer.Option(help="Whether intervals are about these raters, or about others too (three at least)."),
+        typer.Option(help="Raters that intervals are about: these only, or others too (needs at least three)."),
     ] = "fixed",
     as_json: JsonOption = False,
 ) -> None:

@@ -22,7 +22,7 @@ def t2i_judges() -> list[JudgeInfo]:
     return [
         JudgeInfo(
             name="people",
-            summary="What people answered about the images, from a file of the voting page or a table.",
+            summary="People's answers about the images, from a file of the voting page or a table.",
             argument="FILE: people's answers, a database of t2i people serve or CSV",
             needs_argument=True,
             capabilities={"prefer": frozenset(), "answer": frozenset({"probs"})},

@@ -27,7 +27,7 @@ IMAGES, SEEDS, SIDE, SCORES = 10_000, 20, 128, 4
 SECONDS, MEMORY = 3.0, 300.0
 """The bars: seconds, and MB."""
 ROUNDS = 3
-"""The page is opened so often, each time in a browser of its own; the quickest counts, and the most memory."""
+"""Number of times that the page is opened, each in its own browser; the quickest counts, and the most memory."""
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 

@@ -43,7 +43,7 @@ class ComparedModel:
 
     @property
     def unshared_seeds(self) -> str | None:
-        """Why its images of one seed have nothing in common; None if the run's noise settles it."""
+        """Reason why its images of one seed have nothing in common; None if the run's noise settles it."""
         return self.run.manifest.models[self.label].unshared_seeds
 
 

@@ -57,7 +57,7 @@ class Cell:
         return None if self.published is None or self.measured is None else self.measured - self.published
 
     def holds(self, decimals: int) -> bool | None:
-        """Whether the interval contains the published value, give or take half a unit of its last decimal."""
+        """True if the interval contains the published value, give or take half a unit of its last decimal."""
         if self.published is None or self.ci is None or self.ci[0] is None or self.ci[1] is None:
             return None
         room = 0.5 * 10.0**-decimals + 1e-9

@@ -114,7 +114,7 @@ class SelfEvalOptions(_Chain, EliminationOptions):
 
     @property
     def gives_up(self) -> bool:
-        """Whether captions may be eliminated; only a mean of terms can be estimated from a part of them."""
+        """True if captions may be eliminated; only a mean of terms can be estimated from a part of them."""
         means = self.estimator in ("mean", "sum", "q-mean")
         return not (self.exact or self.minus_empty or self.chain == "free-running") and means
 
@@ -152,7 +152,7 @@ class ElboOptions(EliminationOptions):
 
     @property
     def gives_up(self) -> bool:
-        """Whether captions may be eliminated; elimination uses unweighted errors."""
+        """True if captions may be eliminated; elimination uses unweighted errors."""
         return not self.exact and self.weights == "none"
 
 

@@ -97,7 +97,7 @@ def find_fault(prompt: Prompt, images: int) -> str | None:
     """Return why a prompt is not a valid choice (one image) or pair (two images); None if it is valid."""
     if len(prompt.images) != images:
         wanted = "one image" if images == 1 else "two images"
-        return f"`images` must hold {wanted} (got {len(prompt.images)}); use prompts with images of their own"
+        return f"`images` must hold {wanted} (got {len(prompt.images)}); use prompts that have images"
     if len(prompt.texts) < 2:
         return f"`texts` must hold at least two captions (got {len(prompt.texts)})"
     if len(set(prompt.texts)) < len(prompt.texts):

@@ -30,7 +30,7 @@ Losses = Callable[[int, torch.Generator], dict[str, Tensor]]
 
 @dataclass(frozen=True)
 class Course:
-    """How to train.
+    """Settings of a training.
 
     Attributes:
         steps: Number of steps; may be raised while the learning rate has not begun to fall.

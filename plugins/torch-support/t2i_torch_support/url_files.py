@@ -25,13 +25,13 @@ from .disk_space import is_disk_full
 from .weights import check_file
 
 _SECONDS = 60
-"""How long a server may be silent."""
+"""Maximum time for which a server may be silent."""
 
 _SECONDS_TO_REACH = 5
-"""How long a server may take to answer at all."""
+"""Maximum time in which a server must begin to answer."""
 
 _RETRIES = 2
-"""How often a broken download is continued without receiving anything new."""
+"""Maximum number of times that a broken download is continued without receiving anything new."""
 
 _PAUSE = 1.0
 """Seconds before it is continued."""

@@ -80,7 +80,7 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
 
 
 def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return mean values: one row for each prompt, one column for each level of `by`, NaN if there are none."""
+    """Return mean values: one row for each prompt, one column for each level of `by`, NaN without rows."""
     wide = rows.groupby(["prompt", by], observed=True)["value"].mean().unstack(by)
     wide.index, wide.columns = wide.index.astype(object), wide.columns.astype(object)
     return wide

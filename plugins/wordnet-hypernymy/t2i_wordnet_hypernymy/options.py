@@ -55,7 +55,7 @@ class IspOptions(HypernymyOptions):
 class ScsOptions(HypernymyOptions):
     """Options of `scs`."""
 
-    images: ImageCounts = Field((), description=f"{IMAGES} By default there are none.")
+    images: ImageCounts = Field((), description=f"{IMAGES} None by default.")
 
 
 class HyponymCosineOptions(Options):

@@ -124,7 +124,7 @@ def t2i_metrics() -> list[MetricInfo]:
         ),
         MetricInfo(
             name="hyponym-cosine",
-            summary="How close a text encoder places a synset to its hyponyms; uses no images.",
+            summary="Closeness of a synset to its hyponyms in a text encoder; uses no images.",
             options=HyponymCosineOptions,
             about=About(citation=HYPERNYMY),
             create=_metric("texts", "HyponymCosine"),

@@ -70,7 +70,7 @@ class ComparedWords:
 
 
 class _Similarity(Metric):
-    """Base of the similarities: each word is a query of its own, so that all these metrics share the answers."""
+    """Base of the similarities: each word is its own query, so that all these metrics share the answers."""
 
     options: SimilarityOptions
     parts: ClassVar[tuple[Part, ...]]

@@ -82,7 +82,7 @@ class Taxonomy:
         return tuple(lemma.replace("_", " ") for lemma in self.lemma_lines[self.number(name)].split(" "))
 
     def definition(self, name: str) -> str:
-        """Return the definition of a node; empty if there is none."""
+        """Return the definition of a node; empty if it has none."""
         return self.definitions[self.number(name)]
 
     def hypernyms(self, name: str) -> tuple[str, ...]:

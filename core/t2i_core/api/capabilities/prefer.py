@@ -24,7 +24,7 @@ Verdict = Literal["first", "second", "tie", "both_bad", "unparsable", "refused"]
 
 @dataclass(frozen=True)
 class Preference(Observation, capability="prefer"):
-    """Which of two images, in the order shown, is better for one text.
+    """The better of two images, in the order shown, for one text.
 
     Attributes:
         verdict: The answer.

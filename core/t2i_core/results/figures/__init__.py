@@ -73,7 +73,7 @@ def draw_svg(figure: Figure, table: pd.DataFrame) -> str:
 
 
 def convert_to_png(svg: str) -> bytes:
-    """Return SVG as PNG, two pixels for each of its own.
+    """Return SVG as PNG, twice as wide and high in pixels.
 
     Raises:
         MissingDependency: If vl-convert-python is not installed.

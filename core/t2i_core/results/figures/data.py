@@ -21,7 +21,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a figure draws.
+    """Data that a figure draws.
 
     Attributes:
         records: Its rows, as plain data; each has a text `hover`.
@@ -40,7 +40,7 @@ class Drawn:
         return len(self.levels.get(role, ()))
 
     def extent(self, *roles: str) -> tuple[float, float]:
-        """Return the lowest and the highest value of these roles, (0, 1) if there are none."""
+        """Return the lowest and the highest value of these roles, (0, 1) without values."""
         values = [record[role] for record in self.records for role in roles if record.get(role) is not None]
         return (min(values), max(values)) if values else (0.0, 1.0)
 

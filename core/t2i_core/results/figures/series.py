@@ -18,7 +18,7 @@ MOST_POINTS = 60
 """Maximum number of values along x for which each has a point."""
 
 FEW_VALUES = 12
-"""Maximum number of values along x for which each has a tick of its own."""
+"""Maximum number of values along x for which each has its own tick."""
 
 
 def draw_lines(plot: LinePlot, table: pd.DataFrame) -> Spec:

@@ -31,7 +31,7 @@ def label(
     design: Annotated[
         Literal["simple", "stratified", "cells"],
         typer.Option(
-            help="How to draw them: simple, at random; stratified, as many of each model and outcome; cells, the "
+            help="Way to draw them: simple, at random; stratified, as many of each model and outcome; cells, the "
             "images of all models for a prompt and seed together, to compare models."
         ),
     ] = "simple",

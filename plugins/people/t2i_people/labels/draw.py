@@ -32,7 +32,7 @@ class DrawWave:
 
 @dataclass(frozen=True)
 class DrawRecord:
-    """What is kept of a draw: enough to repeat it.
+    """Record of a draw, enough to repeat it.
 
     Attributes:
         run: Identity of the run.

@@ -1,4 +1,4 @@
-"""What people are asked about a unit, in the words of the metric."""
+"""Questions to people about a unit, in the words of the metric."""
 
 from __future__ import annotations
 

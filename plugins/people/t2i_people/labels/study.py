@@ -95,7 +95,7 @@ def make_study(
 
 
 def _read_record(request: LabelRequest, measured: MeasuredMetric) -> DrawRecord | None:
-    """Return the draw that the file of answers keeps; None if there is none yet.
+    """Return the draw that the file of answers keeps; None before the first draw.
 
     Raises:
         BadFolder: If the file has answers to something else, or another draw.

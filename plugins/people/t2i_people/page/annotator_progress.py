@@ -14,8 +14,8 @@ ROUNDS = 3
 """Number of attempts at training."""
 
 End = Literal["done", "untrained", "careless"]
-"""Why an annotator gets no more tasks: all are done, training failed too often, or too many controls were wrong or
-votes too fast."""
+"""Reason why an annotator gets no more tasks: all are done, training failed too often, or too many controls were
+wrong or votes too fast."""
 
 
 @dataclass(frozen=True)

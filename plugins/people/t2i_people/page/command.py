@@ -36,12 +36,13 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What to ask: pair (default), grid, rating, yes-no or components.",
+            help="Question to ask: pair (default), grid, rating, yes-no or components.",
             show_default=False,
         ),
     ] = None,
     study: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="What to ask: a study file.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="Study file with the questions to ask.", show_default=False),
     ] = None,
     people: Annotated[
         str | None,

@@ -11,12 +11,12 @@ from t2i_core.io.answers import PREFERENCE
 from .questions import BETTER, MORE_DIVERSE, PROMPT, StudyQuestion, better
 
 Controls = Literal["mismatch", "repeated"]
-"""How tasks with a known answer are made: with images of another prompt, or with a grid of one image repeated."""
+"""Kind of tasks with a known answer: with images of another prompt, or with a grid of one image repeated."""
 
 
 @dataclass(frozen=True)
 class StudyForm:
-    """What annotators see and are asked.
+    """Form that annotators see, with its questions.
 
     Attributes:
         questions: The questions, each with another name.
@@ -40,12 +40,12 @@ class StudyForm:
 
     @property
     def shows_prompt(self) -> bool:
-        """Whether annotators can read the prompt, above the images or in a question."""
+        """True if annotators can read the prompt, above the images or in a question."""
         return self.show_prompt or any(PROMPT in question.text for question in self.questions)
 
     @property
     def title(self) -> str:
-        """The heading, or what to ask where there is none."""
+        """The heading, or a question if it has no heading."""
         return self.heading or f"What do you see in {'this image' if self.grid == 1 else 'these images'}?"
 
 

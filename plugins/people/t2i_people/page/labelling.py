@@ -34,7 +34,7 @@ class LabelItem:
 
     @property
     def item(self) -> VoteItem:
-        """What annotators answer about."""
+        """The item that annotators answer about."""
         return VoteItem(tuple(sorted(self.models)), self.prompt, self.seeds)
 
 

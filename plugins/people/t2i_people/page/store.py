@@ -74,7 +74,7 @@ class VotingStore(AnswerDatabase):
     # annotators ------------------------------------------------------------------------------------------------
 
     def add_annotator(self, name: str, token: str | None = None) -> Annotator:
-        """Return the annotator of this name, adding them if there is none.
+        """Return the annotator of this name, adding them if they are new.
 
         Args:
             name: The annotator's name.
@@ -145,7 +145,7 @@ class VotingStore(AnswerDatabase):
         return row and _task(row)
 
     def answers(self, task: str) -> dict[str, str] | None:
-        """Return the answers to a task; None if there are none or they were undone."""
+        """Return the answers to a task; None if the task is unanswered or the answers were undone."""
         row = self._one("select answers from votes where task = ? and undone is null", task)
         return None if row is None else dict(json.loads(row[0]))
 

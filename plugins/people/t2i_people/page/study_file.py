@@ -156,7 +156,9 @@ class StudyFields(_Part):
                 if other not in names:
                     raise ValueError(f"questions: {question.name}: only_if: {other!r} is not an earlier question")
                 if value not in {choice.value for choice in names[other].make_question().choices}:
-                    raise ValueError(f"questions: {question.name}: only_if: {value!r} is no answer to {other!r}")
+                    raise ValueError(
+                        f"questions: {question.name}: only_if: {value!r} is not an answer to {other!r}"
+                    )
             names[question.name] = question
         if PREFERENCE in names and self.sides == 1:
             raise ValueError("sides: the question preference needs 2 sides")

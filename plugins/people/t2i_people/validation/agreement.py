@@ -65,7 +65,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Units:
-    """What a predictor (a metric, or single people) and people say of the same images; all of shape (n,).
+    """Values of a predictor (a metric, or single people) and of people for the same images; all of shape (n,).
 
     Attributes:
         predictor: The predictor's values.

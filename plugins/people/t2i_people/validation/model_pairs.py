@@ -17,7 +17,7 @@ Range = tuple[float, float] | None
 
 @dataclass(frozen=True)
 class HumanPreference:
-    """What people prefer between two models.
+    """People's preferences between two models.
 
     Attributes:
         question: The question.
@@ -121,5 +121,5 @@ def _get_number(value: float) -> float | None:
 
 
 def get_interval(found: Estimate) -> Range:
-    """Return an interval; None if there is none."""
+    """Return an interval; None if an end is NaN."""
     return None if math.isnan(found.lo) or math.isnan(found.hi) else (float(found.lo), float(found.hi))

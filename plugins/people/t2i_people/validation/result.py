@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Predictor:
-    """What is set beside people.
+    """Predictor that is compared with people.
 
     Attributes:
         metric: The metric; None for a single person beside the others, which is what a metric can reach.

@@ -88,7 +88,10 @@ QUESTION = "questions: [{name: q, text: Ask, choices: [a, b]"
         (QUESTION + ", tie: false}]", "tie and both_bad fit"),
         (QUESTION + ", mismatch: [c]}]", "mismatch: 'c' is not among"),
         (QUESTION + ", only_if: {r: a}}]", "'r' is not an earlier question"),
-        (QUESTION + "}, {name: r, text: Ask more, choices: [a, b], only_if: {q: c}}]", "'c' is no answer to 'q'"),
+        (
+            QUESTION + "}, {name: r, text: Ask more, choices: [a, b], only_if: {q: c}}]",
+            "'c' is not an answer to 'q'",
+        ),
         (QUESTION + "}, {name: q, text: Ask more, choices: [a, b]}]", "'q' is listed twice"),
         (QUESTION + "}]\nsides: 3", "sides: "),
         (QUESTION + "}]\nsize: 3", "size: "),

@@ -1,0 +1,134 @@
+"""Wording of documents, help, messages and docstrings: phrases that are not plain English, with better ones."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = ("*.md", ":!CHANGELOG.md", "tests/golden/messages.txt")
+SOURCES = ("*.py", ":!tests", ":!*/tests/*", ":!conftest.py")
+
+Phrases = dict[str, str]
+"""Better wording by the regular expression of a phrase; a space matches any white space."""
+
+COMPARATIVE = "longer|more|less|fewer|later|earlier|sooner|larger|smaller|greater|higher|lower|better|worse"
+AFTER = "above|and|are|as|by|for|from|has|have|if|in|is|on|or|so|that|to|under|which|with"
+PHRASES: Phrases = {
+    rf"(?<!\bthere\s)(is|are|was|were) no (?!({COMPARATIVE})\b)[\w`'{{]+": "'is not a X', 'are not X'",
+    "there (is|are|was|were) none": "'it has none', 'X is missing', 'without X'",
+    "so many": "'that many', or the number's name",
+    "(said|told) of": "'reported for', 'described', 'applies to'",
+    "of one's own": "'your own X', 'its own X'",
+    rf"[\w-]+ of (its|their|your|his|her) own(?=[^\s\w-]|\Z| ({AFTER})\b)": "'its own X', 'your own X'",
+    "mend(s|ed|ing)?": "'fix', 'repair'",
+    "(befall(s|en|ing)?|befell)": "'happen to'",
+    "heed(s|ed|ing)?": "'follow', 'use', 'apply'",
+    ", for (it|they|there|he|she|nobody|nothing)": "', because it'",
+}
+HEADLESS: Phrases = {
+    "(What|Who|Whose|Whom|How|Whether)": "an imperative ('Return ...') or a noun phrase that names the thing"
+}
+"""Phrases with which summaries must not begin: docstrings' first lines, and help and summaries of components."""
+
+SUMMARIES = ("help", "short_help", "summary")
+"""Arguments in source whose texts are summaries."""
+
+LEFT = (
+    "plugins/diffusers/t2i_diffusers/noise.py",
+    "plugins/diffusers/t2i_diffusers/single_file.py",
+    "plugins/miniworld/t2i_miniworld/owners.py",
+    "plugins/miniworld/t2i_miniworld/phrases.py",
+    "plugins/open-clip/t2i_open_clip/sources.py",
+    "plugins/people/t2i_people/question_match.py",
+)
+"""Files in the fingerprints of models and judges: new wording would discard users' cached images and answers."""
+
+
+@pytest.mark.parametrize(
+    "text", ["a.b is no file", "so\n    many", "It heeds", "a name of its own", "x, for it is"]
+)
+def test_phrases_are_found(text: str) -> None:
+    assert list(find_phrases(text, PHRASES))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["there is no judge", "it is no longer read", "are no more than 3", "its own name", "amended", "What is t2i?"],
+)
+def test_plain_english_is_not_found(text: str) -> None:
+    assert not list(find_phrases(text, PHRASES))
+
+
+def test_documents_and_messages_are_in_plain_english() -> None:
+    found = [
+        f"{name}, line {line}: {phrase!r}: better {better}"
+        for name in list_files(*DOCUMENTS)
+        for line, phrase, better in find_phrases((ROOT / name).read_text(encoding="utf-8"), PHRASES)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_help_and_docstrings_are_in_plain_english() -> None:
+    found = [
+        f"{name}, line {first + line - 1}: {phrase!r}: better {better}"
+        for name in list_files(*SOURCES)
+        for first, text, is_summary in list_texts(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        for line, phrase, better in (
+            *find_phrases(text, PHRASES),
+            *(find_phrases(text, HEADLESS, at_start=True) if is_summary else ()),
+        )
+    ]
+    left = {name for name in LEFT if any(line.startswith(f"{name}, ") for line in found)}
+    assert left == set(LEFT), "files of LEFT without such a phrase"
+    found = [line for line in found if line.partition(", ")[0] not in LEFT]
+    assert not found, "\n".join(found)
+
+
+def list_files(*patterns: str) -> list[str]:
+    """Return the files of the repository that match git's patterns."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return [name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def find_phrases(text: str, phrases: Phrases, at_start: bool = False) -> Iterator[tuple[int, str, str]]:
+    """Yield line, phrase and better wording of each phrase in a text, or of each that begins it."""
+    for pattern, better in phrases.items():
+        spaced = pattern.replace(" ", r"\s+")
+        whole = re.compile(
+            rf"\A\s*{spaced}\b" if at_start else rf"(?:(?<!\w)|(?=,)){spaced}(?!\w)", 0 if at_start else re.I
+        )
+        for match in whole.finditer(text):
+            yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), better
+
+
+def list_texts(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
+    """Yield line, text and whether it is a summary of each text in source; of a docstring, the first line."""
+    inner: set[int] = set()
+    docstrings: set[int] = set()
+    summaries: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            docstrings.add(id(node.value))
+        elif isinstance(node, ast.keyword) and node.arg in SUMMARIES:
+            summaries.add(id(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            inner |= {id(part) for part in node.values}
+            yield (
+                node.lineno,
+                "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values),
+                False,
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+            if id(node) in docstrings:
+                yield node.lineno, node.value.strip().partition("\n")[0], True
+            else:
+                yield node.lineno, node.value, id(node) in summaries
