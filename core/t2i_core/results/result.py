@@ -27,8 +27,8 @@ class Score(Typed):
     )
     correction: Correction | None = Field(
         None,
-        description="present if people's labels correct it: the corrected score, or why it cannot be computed. Levels "
-        "of facets have it only if their labels suffice",
+        description="present if people's labels correct it: the corrected score, or why it cannot be computed. "
+        "Levels of facets have it only if their labels suffice",
         exclude_if=lambda correction: correction is None,
     )
 
