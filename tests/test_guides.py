@@ -37,6 +37,7 @@ def test_commands_print_what_a_guide_shows(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("T2I_CACHE_DIR", str(cache))
+    monkeypatch.setenv("COLUMNS", "200")  # else tables fold where the tests' output is narrow
     blocks = BLOCK.findall((DOCS / guide).read_text(encoding="utf-8"))
     assert blocks
     names: dict[str, Any] = {}

@@ -137,7 +137,7 @@ def test_a_run_from_the_command_line_has_its_study(run: Path, tmp_path: Path) ->
     score = next(r["score"] for r in said["results"] if r["metric"] == "tiam")
     assert next(line["tiam"] for line in sweep if line["confidence"] == 0.25) == pytest.approx(score)
     files = {path.suffix for path in (tmp_path / "run").iterdir()}
-    assert files == {".csv", ".png"}
+    assert files == {".csv", ".png", ".svg"}
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def test_nothing_is_joined_without_labels() -> None:
         ([("a", "b", 1.0), ("b", "a", 1.0), ("b", "c", 0.5)], True),
         ([("a", "b", 1.0), ("b", "c", 1.0), ("c", "a", 1.0)], True),
         ([("a", "b", 1.0), ("b", "c", 0.5)], False),
-        ([("a", "b", 0.5), ("c", "d", 0.5)], False),
+        ([("a", "b", 0.5), ("c", "c", 0.5)], False),
+        ([("a", "b", 1.0), ("b", "a", 1.0)], False),  # nobody labelled c, whom the judge rates
         ([], False),
     ],
 )
@@ -95,4 +96,5 @@ def test_ratings_need_battles_that_connect_the_models(
         measures=(SettledMeasure("rating", "Rating."), SettledMeasure("win", "Points.", low=0.0, high=1.0)),
     )
     rows = pd.DataFrame(battles, columns=["model_a", "model_b", "value"]).assign(measure="win")
-    assert is_determined(scoring, rows) is determined
+    judged = pd.DataFrame([("a", "b"), ("b", "c")], columns=["model_a", "model_b"])
+    assert is_determined(scoring, rows, judged) is determined
