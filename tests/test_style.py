@@ -40,7 +40,9 @@ SUMMARIES = ("help", "short_help", "summary")
 """Arguments in source whose texts are summaries."""
 
 LEFT = (
+    "plugins/diffusers/t2i_diffusers/likelihood_params.py",
     "plugins/diffusers/t2i_diffusers/noise.py",
+    "plugins/diffusers/t2i_diffusers/schedules.py",
     "plugins/diffusers/t2i_diffusers/single_file.py",
     "plugins/miniworld/t2i_miniworld/owners.py",
     "plugins/miniworld/t2i_miniworld/phrases.py",

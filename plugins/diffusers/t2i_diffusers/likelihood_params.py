@@ -65,7 +65,7 @@ class LikelihoodParams(Options):
 
     @property
     def gives_up(self) -> bool:
-        """True if captions may be given up before all terms are computed."""
+        """Whether captions may be given up before all terms are computed."""
         return self.error_rate is not None or bool(self.stages)
 
 

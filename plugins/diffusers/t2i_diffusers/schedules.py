@@ -31,7 +31,7 @@ class Schedule:
 
     @property
     def is_flow(self) -> bool:
-        """True if the schedule mixes noise and image along a straight line, without betas."""
+        """Whether the schedule mixes noise and image along a straight line, without betas."""
         return self.betas is None
 
 
