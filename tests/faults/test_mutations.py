@@ -146,7 +146,8 @@ def copy_core(folder: Path) -> Path:
 
 def run_test(test: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a fault test with the core in a folder."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", f"tests/faults/{test}"]
+    options = ["-q", "-x", "-n0", "-m", "", "-p", "no:cacheprovider"]  # with those that take long
+    command = [sys.executable, "-m", "pytest", *options, f"tests/faults/{test}"]
     variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     variables |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
