@@ -50,9 +50,9 @@ def _by_category(study: Study, measure: str, together: bool) -> Iterator[Line]:
     """Yield the shares over all prompts and over each category of prompts, for each model."""
     rows = study.table[study.table["measure"] == measure]
     for model, own in rows.groupby("model", observed=True, sort=False):
-        parts = [(ALL, own)]
+        parts: list[tuple[object, pd.DataFrame]] = [(ALL, own)]
         if "category" in own:
-            parts += list(own.groupby("category", observed=True, sort=False))
+            parts += own.groupby("category", observed=True, sort=False)
         for category, part in parts:
             for shares in estimate_shares(part, measure, partial(_mean, study), together):
                 of_group = part[part["group"] == shares.group]

@@ -117,7 +117,8 @@ def compare_with_people(
             f"{first['model']!r}, prompt {first['prompt']!r}, seed {first['seed']}"
         )
     both = both.dropna(subset="value")
-    lines = [_line(*names, part) for names, part in both.groupby(["model", "skill"], sort=False)]
+    groups = both.groupby(["model", "skill"], sort=False)
+    lines = [_line(str(model), str(skill), part) for (model, skill), part in groups]
     lines.append(_line("all", "all", both))
     table = pd.DataFrame(lines)
     summary = (

@@ -12,17 +12,19 @@ from t2i_core.api.options import ExecutionOption, Options
 from .skills import NAMES
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Colours = Literal["skill", "all"]
+Rule = Literal["reference", "paper"]
 _CONFIDENCE = Field(
     0.8,
     description="Probability above which the most confident detection counts: 0.8 in the paper. The reference "
     "code does not check it, which is 0.",
 )
-_COLOURS = Field(
+_COLOURS: Colours = Field(
     "skill",
     description="Colours among which the wanted one must be the most probable. skill: PaintSkills' six, the only "
     "ones that the paper's judge knows. all: all that the judge knows, for example no colour.",
 )
-_RULE = Field(
+_RULE: Rule = Field(
     "reference",
     description="How objects are counted. reference: let n be the number of confident detections; of the n "
     "detections most likely to be the object, the requested number must be the object. paper: if N objects are "
@@ -67,13 +69,13 @@ class ConfidenceOptions(SkillOptions):
 class ColorOptions(ConfidenceOptions):
     """Options of `paintskills-color`."""
 
-    colours: Literal["skill", "all"] = _COLOURS
+    colours: Colours = _COLOURS
 
 
 class CountOptions(SkillOptions):
     """Options of `paintskills-count`."""
 
-    rule: Literal["reference", "paper"] = _RULE
+    rule: Rule = _RULE
     threshold: Share = _THRESHOLD
     clamp: bool = _CLAMP
 
@@ -82,8 +84,8 @@ class PaintSkillsOptions(SkillOptions):
     """Options of `paintskills`: those of all four skills."""
 
     confidence: Share = _CONFIDENCE
-    colours: Literal["skill", "all"] = _COLOURS
-    rule: Literal["reference", "paper"] = _RULE
+    colours: Colours = _COLOURS
+    rule: Rule = _RULE
     threshold: Share = _THRESHOLD
     clamp: bool = _CLAMP
 

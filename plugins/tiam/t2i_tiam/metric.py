@@ -174,7 +174,7 @@ class _Binding:
     bound: NDArray[np.intp]
     images: NDArray[np.intp]
     values: NDArray[np.float64]
-    prompts: NDArray[np.intp]
+    prompts: NDArray[np.integer]
 
     @classmethod
     def from_table(cls, table: pd.DataFrame) -> _Binding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -205,7 +205,7 @@ def subtrees(
             raise BadOption(f"roots: {root!r} is not in the taxonomy{did_you_mean(root, taxonomy.near(root))}")
     nodes = {prompt: synsets.get(prompt, prompt) for prompt in wide.index}
     above = {prompt: taxonomy.closure(node) | {node} for prompt, node in nodes.items() if node in taxonomy}
-    lines: list[dict[str, Any]] = []
+    lines: list[dict[Hashable, Any]] = []
     for root in roots:
         own = [prompt for prompt, over in above.items() if root in over]
         lines.append({"root": root, "synsets": len(own), **wide.loc[own].mean().to_dict()})

@@ -33,6 +33,7 @@ from .taxonomy_file import read_taxonomy
 from .wordnet import nouns
 
 NEED = "classes"
+Facets = dict[str, str | int | float]
 
 
 def taxonomy_of(file: Path | None) -> Taxonomy:
@@ -119,7 +120,7 @@ class Isp(_MeanOverSynsets):
         prompt, answers = _prompt_and_answers(unit)
         below = self.below(prompt, self.leaves(answers.labels))
         if len(below):
-            facets = {"synset": self.node(prompt), "leaves": len(below)}
+            facets: Facets = {"synset": self.node(prompt), "leaves": len(below)}
             yield Rows("isp", scores.in_subtree(answers.logits, below), facets)
         else:
             yield _exclude_unknown(prompt)
@@ -179,7 +180,7 @@ class Scs(_MeanOverSynsets):
         if np.isnan(leaves.normaliser):
             yield Excluded("no synset above the judge's classes has several of them, so SCS cannot be normalised")
             return
-        facets = {"synset": self.node(prompt), "leaves": len(below)}
+        facets: Facets = {"synset": self.node(prompt), "leaves": len(below)}
         p = scores.shares(logits, below)
         divergences = scores.divergences(p)
         yield Rows("scs", divergences / leaves.normaliser, facets, together=True)

@@ -94,7 +94,8 @@ def preferences(
     """
     votes = read_preferences(path, synsets, places)
     known = set(wide.index.get_level_values("model"))
-    pairs = {pair: own for pair, own in votes.groupby(["model_a", "model_b"]) if set(pair) <= known}
+    groups = votes.groupby(["model_a", "model_b"])
+    pairs = {(str(a), str(b)): own for (a, b), own in groups if {a, b} <= known}
     if not pairs:
         named = ", ".join(sorted(set(chain(votes["model_a"], votes["model_b"]))))
         raise BadOption(
@@ -115,11 +116,12 @@ def preferences(
     lines = []
     for (a, b), own in pairs.items():
         decided = own[own["choice"].isin(_POINTS)]
-        share = decided["choice"].map(_POINTS).astype(np.float64).groupby(decided["synset"]).mean()
-        gain = wide.loc[a].sub(wide.loc[b]).reindex(share.index)
-        lines += [
-            {"a": a, "b": b, "measure": name, **spearman(share.to_numpy(), gain[name].to_numpy())} for name in wide
-        ]
+        share: pd.Series = decided["choice"].map(_POINTS).astype(np.float64).groupby(decided["synset"]).mean()
+        scores_a, scores_b = (wide.loc[[model]].droplevel("model") for model in (a, b))
+        gain = scores_a.sub(scores_b).reindex(share.index)
+        for name in wide.columns:
+            found = spearman(share.to_numpy(np.float64), gain[name].to_numpy(np.float64))
+            lines.append({"a": a, "b": b, "measure": name, **found})
     summary = (
         "Spearman's rho over synsets: people's share for a with the difference of scores a - b; 95 % interval by "
         "Fisher's z, p exact up to 8 synsets."

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from t2i_core.api.figure import LinePlot, ScatterPlot
 from t2i_core.api.study import Analysis, Study
 
@@ -79,7 +80,7 @@ def front(study: Study, a: str, b: str) -> Iterator[Analysis]:
     )
 
 
-def on_front(points: np.ndarray) -> list[bool]:
+def on_front(points: NDArray[np.float64]) -> list[bool]:
     """Return for each point whether no other point is as good in both scores and better in one.
 
     Args:
@@ -87,7 +88,8 @@ def on_front(points: np.ndarray) -> list[bool]:
     """
     as_good = (points[:, None] >= points[None]).all(axis=2)
     better = (points[:, None] > points[None]).any(axis=2)
-    return [not beaten for beaten in (as_good & better).any(axis=0)]
+    beaten: NDArray[np.bool] = np.asarray((as_good & better).any(axis=0))
+    return [not each for each in beaten]
 
 
 def by_images(rows: pd.DataFrame, measure: str) -> Iterator[Analysis]:

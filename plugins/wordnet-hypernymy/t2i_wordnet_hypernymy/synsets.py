@@ -59,7 +59,7 @@ def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
     A prompt that is not in `synsets` counts as the synset that its id names, as in all lists of this plugin.
     """
     names = [synsets.get(prompt, prompt) for prompt in wide.index.get_level_values("prompt")]
-    outer = [wide.index.get_level_values(level) for level in wide.index.names[:-1]]
+    outer = [wide.index.get_level_values(level) for level in range(wide.index.nlevels - 1)]
     return wide.groupby([*outer, pd.Index(names, dtype=object, name="synset")]).mean()
 
 

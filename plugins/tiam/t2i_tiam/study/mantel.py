@@ -31,7 +31,7 @@ def mantel(a: Floats, b: Floats, rounds: int = 1000) -> dict[str, float]:
     orders = [np.arange(n), *(rng.permutation(n) for _ in range(rounds))]
     upper = np.triu_indices(n, 1)
     pairs = np.stack([a[upper], *(b[np.ix_(order, order)][upper] for order in orders)])
-    found = {}
+    found: dict[str, float] = {}
     for name, values in (("r", pairs), ("rho", pd.DataFrame(pairs).rank(axis=1).to_numpy())):
         if (np.ptp(values[:2], axis=1) == 0).any():
             found |= {name: float("nan"), f"p_{name}": float("nan")}

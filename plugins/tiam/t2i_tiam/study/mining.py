@@ -62,7 +62,7 @@ def mine_seeds(tables: Tables, study: Study, count: int | None, share: float) ->
             continue
         ranked = scores[~out].mean().dropna().sort_values(ascending=False, kind="stable").index
         scores = scores[ranked]
-        mined[model] = SeedChoice(scores[~out], scores[out], ranked[: count or max(1, seeds // 8)])
+        mined[model] = SeedChoice(scores[~out], scores[out], ranked[: count or max(1, seeds // 8)].tolist())
     if not mined:
         if count is not None:
             raise BadOption(
@@ -76,13 +76,13 @@ def mine_seeds(tables: Tables, study: Study, count: int | None, share: float) ->
         "95 % intervals (new prompts of this kind, these seeds; t over prompts, rough with fewer than 10)."
     )
     yield Analysis("mine-seeds", summary, table)
-    seeds = pd.DataFrame([line for model, one in mined.items() for line in _rank_seeds(model, one, clusters)])
+    ranks = pd.DataFrame([line for model, one in mined.items() for line in _rank_seeds(model, one, clusters)])
     summary = (
         "Seeds ranked by their score on some prompts (chosen_by), and their score on the held-out prompts with "
         "95 % intervals (new prompts of this kind, this seed; Wilson, or Clopper-Pearson if all values are equal)."
     )
-    yield Analysis("seeds held out", summary, seeds, _show_gains(seeds))
-    yield _show_seeds(study, mined, seeds)
+    yield Analysis("seeds held out", summary, ranks, _show_gains(ranks))
+    yield _show_seeds(study, mined, ranks)
 
 
 def split(prompts: pd.DataFrame, share: float) -> set[str]:
@@ -127,7 +127,7 @@ def _rank_seeds(model: str, mined: SeedChoice, clusters: pd.Series) -> Iterator[
             "model": model,
             "rank": rank,
             "seed": seed,
-            "mined": seed in mined.best,
+            "mined": int(seed) in mined.best,
             "chosen_by": float(mined.chosen_by[seed].mean()),
             "held_out": found.value,
             "low": found.lo,
@@ -158,10 +158,10 @@ def _show_seeds(study: Study, mined: dict[str, SeedChoice], seeds: pd.DataFrame)
     ends = seeds[(own.cumcount() < SHOWN_SEEDS) | (own.cumcount(ascending=False) < SHOWN_SEEDS)]
     prompts = _choose_prompts(next(iter(mined.values())).held_out.index)
     rows = []
-    for line in ends.itertuples(index=False):
-        name = f"seed {line.seed}, rank {line.rank}"
-        images = [find_image(study, str(line.model), prompt, int(line.seed)) for prompt in prompts]
-        rows.append((f"{line.model}\n{name}" if len(mined) > 1 else name, images))
+    for model, seed, rank in zip(ends["model"], ends["seed"], ends["rank"], strict=True):
+        name = f"seed {seed}, rank {rank}"
+        images = [find_image(study, str(model), prompt, int(seed)) for prompt in prompts]
+        rows.append((f"{model}\n{name}" if len(mined) > 1 else name, images))
     summary = "The best and worst seeds on some prompts (chosen_by), and their scores on the held-out prompts."
     return Analysis("good and bad seeds", summary, ends, Mosaic(rows, prompts))
 

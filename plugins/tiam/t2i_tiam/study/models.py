@@ -41,7 +41,7 @@ def seeds_of_models(tables: Tables) -> Iterator[Analysis]:
     lines = [{"a": a, "b": b, **correlation(standard[[a, b]].dropna().to_numpy())} for a, b in pairs]
     if lines:
         found = pd.DataFrame(lines)
-        found.insert(found.columns.get_loc("p_unadjusted"), "p_adjusted", holm(found["p_unadjusted"]))
+        found.insert(list(found).index("p_unadjusted"), "p_adjusted", holm(found["p_unadjusted"]))
         summary = (
             "Correlation of the seeds' scores between models; p_unadjusted from 1,000 permutations of seeds, "
             "p_adjusted by Holm."

@@ -40,7 +40,8 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
         f"{describe_intervals('these prompts, new seeds')}"
     )
     yield Analysis("pairs", summary, table, _plot_words(table, [name for name in known if name in table]))
-    maps, correlations = [], []
+    maps: list[pd.DataFrame] = []
+    correlations: list[dict[str, Any]] = []
     for model, own in table.groupby("model", sort=False):
         d = _matrix(own, "d")
         if len(d) < 3:
@@ -96,8 +97,10 @@ def _pairs(
 ) -> Iterator[dict[str, Any]]:
     """Yield each pair's scores in both orders and their mean; the interval of the mean is over new seeds alone."""
     images = images[images["x"] != images["y"]]
-    asked = [(min(pair), max(pair)) for pair in zip(images["x"], images["y"], strict=True)]
-    for (x, y), own in images.assign(pair=asked).groupby("pair"):
+    asked = [sorted(pair) for pair in zip(images["x"], images["y"], strict=True)]
+    images = images.assign(first=[first for first, _ in asked], second=[second for _, second in asked])
+    for pair, own in images.groupby(["first", "second"]):
+        x, y = map(str, pair)
         orders = own.groupby("x")["value"].agg(["mean", "size"])
         xy, yx = (orders["mean"].get(first, np.nan) for first in (x, y))
         line = {
@@ -122,7 +125,8 @@ def _cosines(study: Study, both: pd.DataFrame) -> dict[frozenset[str], float]:
         return {}
     rows = study.others[study.others["measure"].astype(str) == COSINE]
     rows = rows.assign(prompt=rows["prompt"].astype(object)).join(both, on="prompt", how="inner")
-    return {frozenset((line.x, line.y)): float(line.value) for line in rows.itertuples(index=False)}
+    pairs_of_words = zip(rows["x"], rows["y"], rows["value"], strict=True)
+    return {frozenset((x, y)): float(value) for x, y, value in pairs_of_words}
 
 
 def _matrix(own: pd.DataFrame, column: str) -> pd.DataFrame:

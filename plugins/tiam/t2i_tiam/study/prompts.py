@@ -97,7 +97,7 @@ def wordings(tables: Tables) -> Iterator[Analysis]:
     if not lines:
         return
     table = pd.DataFrame(lines)
-    table.insert(table.columns.get_loc("p_unadjusted"), "p_adjusted", holm(table["p_unadjusted"]))
+    table.insert(list(table).index("p_unadjusted"), "p_adjusted", holm(table["p_unadjusted"]))
     summary = (
         "Difference a - b between wordings of the same objects, paired by objects and seed; 95 % intervals "
         f"({tables.question}; t over clusters, rough with fewer than 10), p_adjusted by Holm."

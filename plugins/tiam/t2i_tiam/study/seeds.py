@@ -32,7 +32,8 @@ def seeds(tables: Tables) -> Iterator[Analysis]:
 def box_plots(tables: Tables) -> Iterator[Analysis]:
     """Yield the seeds' scores of each model and kind of prompts, and their quartiles."""
     scores = tables.images.groupby(["model", "kind", "seed"], sort=False)["value"].mean()
-    boxes = {place: own.droplevel([0, 1]) for place, own in scores.groupby(level=[0, 1], sort=False)}
+    groups = scores.groupby(["model", "kind"], sort=False)
+    boxes = {(str(model), str(kind)): own.droplevel([0, 1]) for (model, kind), own in groups}
     order = [(model, kind) for model in tables.models for kind in tables.kinds if (model, kind) in boxes]
     lines = []
     for model, kind in order:
