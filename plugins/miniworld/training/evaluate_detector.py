@@ -76,7 +76,7 @@ def decide(found: Detections, truth: Truth, right: Tables) -> None:
         boxes = found.boxes.astype(np.float64)
         wanted = relation_of(shown[1], shown[0])
         centres = (boxes[:, :2] + boxes[:, 2:]) / 2
-        right["relation"][decisions.is_relation(probs, centres, *columns, wanted)] += 1
+        right["relation"][decisions.is_relation(probs, centres, columns[0], columns[1], wanted)] += 1
 
 
 def recall_and_precision(found: Detections, truth: Truth, right: Tables) -> None:
