@@ -111,7 +111,8 @@ class Battles:
         columns = list(zip(*rows, strict=True)) or [()] * 9
         types = (np.int32,) * 5 + (np.int8, np.bool_, np.int64, np.float64)
         arrays: list[Any] = [np.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-        return cls(*(tuple(table) for table in tables.values()), *arrays)
+        texts = {name: tuple(table) for name, table in tables.items()}
+        return cls(texts["models"], texts["prompts"], texts["subsets"], texts["judges"], *arrays)
 
     @classmethod
     def coded(

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
@@ -17,6 +17,8 @@ BUSY = (429, 500, 502, 503, 504)
 LARGEST = 50_000_000
 """Maximum size of a file in bytes."""
 _LONGEST_WAIT = 120.0
+
+ContentT = TypeVar("ContentT")
 
 
 class Unanswered(Exception):
@@ -105,7 +107,7 @@ class Commons:
     def _query(self, parameters: dict[str, Any]) -> dict[str, Any]:
         return self._get(f"{self.server}?{urlencode(parameters)}", _parse_answer)
 
-    def _get(self, url: str, read: Callable[[bytes], Any]) -> Any:
+    def _get(self, url: str, read: Callable[[bytes], ContentT]) -> ContentT:
         """Request an address. While the server is busy or unreachable, retry with exponential backoff."""
         headers = {"User-Agent": f"t2i-arena-elo/0.1 ({self.contact})"}
         for left in range(self.retries, -1, -1):
@@ -145,9 +147,9 @@ def _parse_answer(data: bytes) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise Unanswered(f"the server's answer is not a JSON object: {data[:80]!r}")
     if "error" in answer:
-        error = answer["error"]
-        message = error.get("info", "") if isinstance(error, dict) else str(error)
-        if isinstance(error, dict) and error.get("code") in ("maxlag", "ratelimited", "readonly"):
+        reported = answer["error"]
+        message = reported.get("info", "") if isinstance(reported, dict) else str(reported)
+        if isinstance(reported, dict) and reported.get("code") in ("maxlag", "ratelimited", "readonly"):
             raise _Busy(message)
         raise Unanswered(f"the server returned an error: {message}")
     return answer

@@ -78,7 +78,7 @@ class DecidedBattles:
         models, gained = self.models, weight * self.score
         fought = np.bincount(self.left * models + self.right, weight, models * models).reshape(models, models)
         wins = np.bincount(self.left, gained, models) + np.bincount(self.right, weight - gained, models)
-        return BattleTally(fought, wins, gained.sum())
+        return BattleTally(fought.astype(np.float64), wins.astype(np.float64), gained.sum())
 
 
 def maximise(data: BattleTally, *, order: bool, prior: float = 0.0, start: Fit | None = None) -> Fit:

@@ -141,7 +141,7 @@ def sandwich(data: DecidedBattles, clusters: BattleClusters, fit: Fit, *, order:
     values = np.concatenate([residual, -residual, residual if order else np.zeros(len(part))])
     columns = np.concatenate([codes] * 3)
     scores = sparse.csr_array((values, (rows, columns)), shape=(models + 1, len(clusters.times)))
-    meat = (scores @ sparse.diags_array(clusters.times) @ scores.T).toarray()
+    meat: Floats = (scores @ sparse.diags_array(clusters.times) @ scores.T).toarray()
     bread = np.linalg.pinv(information(data.tally(), fit, order=order, prior=prior), hermitian=True)
     centre = np.eye(models + 1)
     centre[:models, :models] -= 1.0 / models

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from t2i_core.api import Row
 
-from .battles import VERDICTS, Battle, Battles, Verdict
+from .battles import VERDICTS, Battle, Battles, Codes, Verdict
 
 WIN = "win"
 NONE = "no-verdict"
@@ -60,7 +60,9 @@ def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "su
     codes = {name: texts[name].of(blank if column is None else column) for name, column in columns.items()}
     places = {verdict: code for code, verdict in enumerate(VERDICTS)}
     verdict = table["verdict"].astype(str).map(places).to_numpy(np.int8)
-    seed = table["seed"].astype(object).astype("Int64") if "seed" in table else pd.Series(-1, index=table.index)
+    seed: pd.Series = (
+        table["seed"].astype(object).astype("Int64") if "seed" in table else pd.Series(-1, index=table.index)
+    )
     human = table["human"].astype(str) == "yes" if "human" in table else pd.Series(False, index=table.index)
     return Battles(
         models=tuple(models.known),
@@ -77,7 +79,7 @@ def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "su
     )
 
 
-def _list_judges(table: pd.DataFrame) -> pd.Series[object] | None:
+def _list_judges(table: pd.DataFrame) -> pd.Series | None:
     """Return who gave each verdict: the person (rater), or the judge; earlier versions had one column for both."""
     judges, raters = table.get("judge"), table.get("rater")
     if raters is None or judges is None:
@@ -91,7 +93,7 @@ class _Codes:
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
 
-    def of(self, column: pd.Series[object]) -> np.ndarray:
+    def of(self, column: pd.Series) -> Codes:
         codes, distinct = pd.factorize(column.astype(object).fillna("").astype(str))
         own = np.array([self.known.setdefault(text, len(self.known)) for text in distinct], np.int32)
         return own[codes] if len(own) else np.empty(0, np.int32)

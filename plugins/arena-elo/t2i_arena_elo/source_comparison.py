@@ -41,13 +41,13 @@ def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
             "Spearman's rho between the ratings of the same models by two judges, annotators or runs; 95 % "
             "interval by Fisher's z from 5 models on, p exact up to 8 models."
         )
-        figure = ForestPlot(label=("a", "b"), value="rho", range=(-1, 1), reference=0, title="Spearman's rho")
-        yield Analysis("judges", summary, _spearman(judged, options), figure)
+        forest = ForestPlot(label=("a", "b"), value="rho", range=(-1, 1), reference=0, title="Spearman's rho")
+        yield Analysis("judges", summary, _spearman(judged, options), forest)
     for name, there in sources.items():
         if name != HERE:
             table = confusion(here, there)
-            same = sum(table.loc[v, v] for v in _ORIENTED[:DECIDED])
-            total = int(table.to_numpy().sum())
+            counts = table.to_numpy(np.int64)
+            same, total = int(np.diagonal(counts)[:DECIDED].sum()), int(counts.sum())
             if not total:
                 raise BadOption(f"{name}: has no battle of this run's prompts and models")
             summary = (
@@ -56,11 +56,11 @@ def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
             )
             table = table.reset_index(names="here")
             long = table.melt("here", var_name="there", value_name="battles")
-            figure = HeatMap(
+            heat_map = HeatMap(
                 x="there", y="here", value="battles", digits=0, x_title=name, y_title=HERE,
                 data=long[long["battles"] > 0], range=(0, None),
             )  # fmt: skip
-            yield Analysis(f"confusion with {name}", summary, table, figure)
+            yield Analysis(f"confusion with {name}", summary, table, heat_map)
             summary = (
                 f"Share of battles won in this run minus the share in {name}, ties counted half, on the prompts "
                 "that both have, with its 95 % interval over prompts; and the change of the rating."

@@ -89,7 +89,8 @@ def top_one(study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ra
 
 
 def _of(ratings: Ratings) -> dict[str, ModelStanding]:
-    return {row.model: ModelStanding(row.rating, row.low, row.high) for row in ratings.table.itertuples()}
+    rows = ratings.table[["model", "rating", "low", "high"]].itertuples(index=False, name=None)
+    return {model: ModelStanding(rating, low, high) for model, rating, low, high in rows}
 
 
 def _scores(rows: pd.DataFrame) -> dict[str, ModelStanding]:

@@ -128,8 +128,8 @@ def compare(
     from .compare import compare as compare_models
 
     _check_table(how, table)
-    read = [load_finished_run(run, images_from or ()) for run in (first, second)]
-    found = compare_models(*read, (a, b), installed_resolver())
+    one, other = (load_finished_run(run, images_from or ()) for run in (first, second))
+    found = compare_models(one, other, (a, b), installed_resolver())
     check(found, pictures=how == "html" and out is not None)
     if how != "html":
         from .tables import write_table

@@ -78,7 +78,9 @@ def _interval(pair: MetricComparison) -> str:
     return f"{pair.found.method}; {pair.found.question}"
 
 
-def compare(first: Run, second: Run, labels: tuple[str | None, str | None], resolver: Resolver) -> ModelComparison:
+def compare(
+    first: Run, second: Run, labels: tuple[str | None, str | None], resolver: Resolver[Any]
+) -> ModelComparison:
     """Compare a model of one run with a model of another run, or of the same run.
 
     Args:
@@ -187,12 +189,13 @@ def as_text(found: ModelComparison, most: int) -> str:
         if len(own) > 2 * most:
             head = f"the {most} lowest and {most} highest of {head}"
         lines += ["", f"{metric}: {head}"]
+        cells = shown[["prompt", "a", "b", "diff", "n"]].itertuples(index=False, name=None)
         lines += _aligned(
             [
                 ("prompt", "a", "b", "a - b", "n"),
                 *(
-                    (r.prompt, format_number(r.a), format_number(r.b), format_number(r.diff), str(r.n))
-                    for r in shown.itertuples()
+                    (prompt, format_number(a), format_number(b), format_number(diff), str(n))
+                    for prompt, a, b, diff, n in cells
                 ),
             ]
         )

@@ -164,15 +164,10 @@ def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> G
 
 def _images(run: Run, names: Mapping[str, str]) -> Iterable[ShownImage]:
     samples, images = run.samples(), run.images()
-    for row, image in zip(samples.itertuples(), images, strict=True):
-        yield ShownImage(
-            names[row.model],
-            row.prompt,
-            _text(row.text),
-            int(row.seed),
-            image,
-            "" if image is not None else f"{row.status}: {_text(row.reason)}",
-        )
+    rows = samples[["model", "prompt", "text", "seed", "status", "reason"]].itertuples(index=False, name=None)
+    for (model, prompt, text, seed, status, reason), image in zip(rows, images, strict=True):
+        why = "" if image is not None else f"{status}: {_text(reason)}"
+        yield ShownImage(names[model], prompt, _text(text), int(seed), image, why)
 
 
 def _text(cell: Any) -> str:
@@ -210,8 +205,9 @@ def _columns(
     """Yield a column for each measure; one for each run if runs measured the same image differently."""
     found: dict[tuple[str, str, str], dict[str, Cells]] = {}
     for table, name in zip(tables, names, strict=True):
-        for key, rows in table.groupby(["title", "metric", "measure"], sort=False) if len(table) else ():
-            found.setdefault(key, {})[name] = _cells(rows, "mean", "value")
+        groups = table.groupby(["title", "metric", "measure"], sort=False) if len(table) else ()
+        for (title, metric, measure), rows in groups:
+            found.setdefault((str(title), str(metric), str(measure)), {})[name] = _cells(rows, "mean", "value")
     order = {(metric, m.name): n for metric, own in measures.items() for n, m in enumerate(own)}
     better = {(metric, m.name): m.higher_is_better for metric, own in measures.items() for m in own}
     titles = list(dict.fromkeys(title for title, _, _ in found))
@@ -230,8 +226,9 @@ def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:
     cells: Cells = {}
     for one, own in ((True, rows[rows["seed"].notna()]), (False, rows[rows["seed"].isna()])):
         keys = ["model", "prompt", "seed"] if one else ["model", "prompt"]
-        for key, value in own.groupby(keys, sort=False)[column].agg(how).items():
-            cells[(key[0], key[1], int(key[2]) if one else None)] = value
+        values = own.groupby(keys, sort=False)[column].agg(how)
+        for (model, prompt, *seed), value in zip(values.index, values, strict=True):
+            cells[(model, prompt, int(seed[0]) if one else None)] = value
     return cells
 
 

@@ -46,6 +46,7 @@ def _images(run: Run) -> dict[str, dict[_Place, str]]:
     """Return the digests of a run's images, by model and by prompt, text and seed."""
     found: dict[str, dict[_Place, str]] = {}
     samples = run.samples()
-    for row in samples[samples["status"] == "ok"].itertuples():
-        found.setdefault(row.model, {})[row.prompt, str(row.text), int(row.seed)] = row.digest
+    there = samples.loc[samples["status"] == "ok", ["model", "prompt", "text", "seed", "digest"]]
+    for model, prompt, text, seed, digest in there.itertuples(index=False, name=None):
+        found.setdefault(model, {})[prompt, str(text), int(seed)] = digest
     return found

@@ -141,7 +141,7 @@ class RunReport:
 
 
 def write_report(
-    runs: Sequence[Run], target: Path, resolver: Resolver, side: int, warn: Callable[[str], None]
+    runs: Sequence[Run], target: Path, resolver: Resolver[Any], side: int, warn: Callable[[str], None]
 ) -> None:
     """Write a report of finished runs. Nothing is generated or judged.
 
@@ -152,7 +152,8 @@ def write_report(
         side: Maximum length of the longer side of pictures in pixels.
         warn: Shows a warning about anything that is left out.
     """
-    reports, measures = [], {}
+    reports: list[RunReport] = []
+    measures: dict[str, Sequence[Measure]] = {}
     for name, run in zip(run_names(runs), runs, strict=True):
         metrics = list_metrics(run, resolver)
         own = {spec: made.info.measures for spec, made in metrics.made.items()}
@@ -179,7 +180,7 @@ def write_report(
 
 
 def _report_run(
-    name: str, run: Run, measures: Mapping[str, Sequence[Measure]], metrics: StoredMetrics, resolver: Resolver
+    name: str, run: Run, measures: Mapping[str, Sequence[Measure]], metrics: StoredMetrics, resolver: Resolver[Any]
 ) -> RunReport:
     report = RunReport(name, run, measures)
     report.faults += [f"no analyses of {spec}: {why}" for spec, why in metrics.absent.items()]

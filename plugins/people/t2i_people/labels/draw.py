@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -27,7 +27,7 @@ class DrawWave:
     """
 
     stratified: bool
-    size: int | Mapping[str, int]
+    size: int | Mapping[Hashable, int]
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _contrast_cells(
     """Return the difference of two models in each cell, or the mean of more models."""
     first = models == models[0]
     signs = np.where(first, 1.0, -1.0) if len(set(models)) == 2 else np.full(len(values), 1 / len(set(models)))
-    return np.bincount(codes, signs * values)
+    return np.bincount(codes, signs * values).astype(np.float64)
 
 
 def _count_draws(units: Sequence[MeasuredUnit], cells: bool, count: int) -> int:

@@ -50,8 +50,9 @@ def _name(path: Path, name: Any) -> str:
 def _categories(path: Path, name: str, group: Any) -> tuple[str, ...]:
     listed = group.get("categories") if isinstance(group, Mapping) else None
     listed = listed if isinstance(listed, list) else []
-    names = [one.get("name") if isinstance(one, Mapping) else one for one in listed]
-    if not 2 <= len(names) <= 8 or not all(isinstance(one, str) and one and one == one.strip() for one in names):
+    given = [one.get("name") if isinstance(one, Mapping) else one for one in listed]
+    names = [one for one in given if isinstance(one, str) and one and one == one.strip()]
+    if not 2 <= len(given) <= 8 or len(names) < len(given):
         raise BadOption(f"{path}: {name}: needs 2 to 8 categories, each with a name")
     lower = [one.lower() for one in names]  # answers are compared without case
     if unclear := next((one for one in lower if one in UNDECIDED), None):

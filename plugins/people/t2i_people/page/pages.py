@@ -24,7 +24,7 @@ _TEMPLATES = jinja2.Environment(
 _TEMPLATES.filters["plain"] = _plain
 
 
-def render(template: str, status: int = 200, **known: object) -> Response:
+def render(template: str, status: int = 200, /, **known: object) -> Response:
     """Return a page from a template."""
     return HTMLResponse(_TEMPLATES.get_template(template).render(known), status)
 

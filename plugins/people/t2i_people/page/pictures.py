@@ -89,21 +89,20 @@ def read_material(
     for run, names in zip(runs, labels, strict=True):
         samples, images = run.samples(), run.images()
         subsets = _subsets(run)
-        for row in samples[samples["status"] == "ok"].itertuples():
-            label = names[row.model]
+        there = samples.loc[samples["status"] == "ok", ["model", "prompt", "text", "seed", "width", "height"]]
+        for index, model, prompt, cell, seed, width, height in there.itertuples(name=None):
+            label = names[model]
             if models and label not in models:
                 continue
-            text = _text(row.text)
-            if prompts.setdefault(row.prompt, (text, subsets.get(row.prompt, "")))[0] != text:
+            text = _text(cell)
+            if prompts.setdefault(prompt, (text, subsets.get(prompt, "")))[0] != text:
                 raise BadFolder(
-                    f"{run.path}: prompt {row.prompt!r} has a different text in another run; serve one of them"
+                    f"{run.path}: prompt {prompt!r} has a different text in another run; serve one of them"
                 )
-            image = images[row.Index]
-            size = int(row.width), int(row.height)
-            found = StudyPicture(label, row.prompt, int(row.seed), image, size)
+            found = StudyPicture(label, prompt, int(seed), images[index], (int(width), int(height)))
             place = (found.model, found.prompt, found.seed)
-            if pictures.setdefault(place, found).image.digest != image.digest:
-                what = f"{label!r}, prompt {row.prompt!r}, seed {row.seed}"
+            if pictures.setdefault(place, found).image.digest != found.image.digest:
+                what = f"{label!r}, prompt {prompt!r}, seed {seed}"
                 raise BadFolder(f"{run.path}: another run has a different image of {what}; serve one of them")
     if not pictures:
         raise BadFolder(f"{', '.join(map(str, folders))}: no images; name runs with images")

@@ -211,10 +211,12 @@ def _plain(answers: dict[str, str]) -> str:
 
 
 def _task(row: Sequence[Any]) -> VoteTask:
-    id, place, part, prompt, left, right, seeds, *pictures, expected, why, asked, probability = row
-    lists = [tuple(json.loads(part)) for part in (seeds, *pictures)]
+    id, place, part, prompt, left, right, *lists, expected, why, asked, probability = row
+    seeds, left_pictures, right_pictures = (tuple(json.loads(cell)) for cell in lists)
     known, words = (cell and json.loads(cell) for cell in (expected, asked))
-    return VoteTask(id, place, part, prompt, left, right, *lists, known, why, words, probability)
+    return VoteTask(
+        id, place, part, prompt, left, right, seeds, left_pictures, right_pictures, known, why, words, probability
+    )
 
 
 def _is_right(answers: str, expected: str | None) -> bool:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from random import Random
 
 from t2i_core.files.image_file import DamagedImage
+from t2i_core.io.rater_rules import Rules
 
 from .agenda import Agenda, VoteItem
-from .annotator_progress import AnnotatorProgress, Rules, standing_of
+from .annotator_progress import AnnotatorProgress, standing_of
 from .forms import StudyForm
 from .instructions import Instructions
 from .known_answers import KnownTask, KnownTasks, ModelImages
@@ -193,7 +194,8 @@ class VotingStudy:
         asked = {question.name: question.text for question in self.questions_of(task)}
         own = asked != {question.name: question.text for question in self.form.questions}
         label = self._labels.get(_item(task))
-        return replace(task, asked=asked if own else None, probability=label and label.probability)
+        probability = None if label is None else label.probability
+        return replace(task, asked=asked if own else None, probability=probability)
 
     def _can_show(self, task: VoteTask) -> bool:
         """Return whether a task is asked about and its images can be shown; encode them for sending."""
