@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -62,6 +62,26 @@ def find_faults(source: str) -> list[str]:
     return faults
 
 
+def list_packages() -> list[Path]:
+    """Return the folders of the packages' sources."""
+    return [
+        ROOT / "core/t2i_core",
+        ROOT / "registry/t2i_registry",
+        ROOT / "cli/t2i_cli",
+        *ROOT.glob("plugins/*/t2i_*"),
+    ]
+
+
+def find_shared_names(files: Iterable[Path]) -> dict[str, list[str]]:
+    """Return the names that two or more classes have, private ones too, with the files that define them."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(file))
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
 def list_scripts() -> list[Path]:
     """Return the Python files that plugins' authors write or read, tests left out."""
     folders = [*ROOT.glob("plugins/*/t2i_*"), *ROOT.glob("plugins/*/training"), *ROOT.glob("plugins/*/benchmarks")]
@@ -114,6 +134,20 @@ def test_no_package_imports_a_script() -> None:
     for file in [*ROOT.glob("plugins/*/t2i_*/**/*.py"), *ROOT.glob("c*/t2i_c*/**/*.py")]:
         names = {module for module, _ in list_imports(file.read_text(encoding="utf-8"))}
         assert not names & own, file
+
+
+def test_no_two_classes_have_one_name() -> None:
+    packages = list_packages()
+    assert len(packages) > 20
+    sources = {file for folder in packages for file in folder.rglob("*.py")}
+    assert find_shared_names(sorted({*sources, *list_scripts()})) == {}
+
+
+def test_two_classes_of_one_name_are_found(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.py", tmp_path / "second.py"
+    first.write_text("class _Part: ...\nclass Other: ...", encoding="utf-8")
+    second.write_text("def f():\n    class _Part: ...", encoding="utf-8")
+    assert find_shared_names([first, second]) == {"_Part": [str(first), str(second)]}
 
 
 def test_every_public_room_is_there() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from t2i_core.api.errors import BadOption
 from t2i_core.api.prompt import is_writable
 from t2i_core.io.answers import PREFERENCE, HumanAnswer, ShownImages, locate, read_answers, write_answers
-from t2i_core.io.rater_rules import Record, Rules
+from t2i_core.io.rater_rules import RaterRecord, Rules
 
 texts = st.text(min_size=1, max_size=12).filter(lambda text: text == text.strip() and is_writable(text))
 sides = st.builds(
@@ -101,7 +101,7 @@ def test_answers_by_digest_find_their_place() -> None:
 
 
 def test_two_wrong_controls_in_a_row_end_a_study() -> None:
-    rules, record = Rules(wrong_in_a_row=2, fastest=0), Record()
+    rules, record = Rules(wrong_in_a_row=2, fastest=0), RaterRecord()
     for right in (False, True, False):
         record.add(5.0, right, rules)
         assert not record.is_careless(rules)

@@ -79,7 +79,7 @@ def observe(
     for group in group_queries(jobs):
         own = index_queries(group, store, images.failures)
         index |= own
-        work = _Work(group, own, images.failures, store, failures, damaged, is_repaired=before is not None)
+        work = _GroupWork(group, own, images.failures, store, failures, damaged, is_repaired=before is not None)
         work.ask(how, progress)
         work.derive(progress)
     return Observations(index, failures, frozenset(damaged))
@@ -94,7 +94,7 @@ class _ToAsk:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _GroupWork:
     """The work on the queries of a group.
 
     Attributes:
@@ -288,14 +288,14 @@ class _Work:
 
     def _choose_part(
         self, job: Job, served: Served, grids: Sequence[SampleGrid], block: Sequence[Item], choose: Chooser
-    ) -> _Part:
+    ) -> _BlockPart:
         """Choose queries of one need about a block of items, and look up their images."""
         keys = self.index[served.address(grids)]
         own = [keys.of(item[0].index) for item in block]
         chosen = choose(job, served, list(chain.from_iterable(own)))
         wanted = [number for number, of_item in enumerate(own) if not chosen.isdisjoint(of_item)]
         found = gather([block[n] for n in wanted], served.need, self.store, self.without_image) if wanted else []
-        return _Part(job, served, keys, block, chosen, dict(zip(wanted, found, strict=True)))
+        return _BlockPart(job, served, keys, block, chosen, dict(zip(wanted, found, strict=True)))
 
 
 Chooser = Callable[[Job, Served, Sequence[str]], set[str]]
@@ -311,7 +311,7 @@ class _Left:
 
 
 @dataclass
-class _Part:
+class _BlockPart:
     """The queries of one need about a block of items.
 
     Attributes:

@@ -50,7 +50,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
     ):
-        work = _Work(plan, folder, store, progress, get_time())
+        work = _RunState(plan, folder, store, progress, get_time())
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written again")
         begun = None
@@ -68,7 +68,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _RunState:
     """State that the passes of one run share.
 
     Attributes:
@@ -86,7 +86,7 @@ class _Work:
     started: str
 
 
-def _carry_out(work: _Work) -> Run:
+def _carry_out(work: _RunState) -> Run:
     plan, store, progress = work.plan, work.store, work.progress
     check_references(plan.jobs, store, progress)
     _note_damaged(drop_damaged(plan.images, store, progress), progress)
@@ -108,7 +108,7 @@ def _carry_out(work: _Work) -> Run:
 
 
 def _repair(
-    work: _Work, images: GeneratedImages, observations: Observations
+    work: _RunState, images: GeneratedImages, observations: Observations
 ) -> tuple[GeneratedImages, Observations]:
     """Generate images again that judges found damaged, and observe them. Nothing that failed is tried again.
 
@@ -133,7 +133,7 @@ def _execute(plan: Plan) -> Execution:
     return Execution(plan.request.device, plan.request.batch_size, plan.request.offline)
 
 
-def _summarize_shard(work: _Work, images: GeneratedImages, observations: Observations) -> Run:
+def _summarize_shard(work: _RunState, images: GeneratedImages, observations: Observations) -> Run:
     plan = work.plan
     part, parts = plan.request.shard or (1, 1)
     failures = (*images.failures.values(), *observations.failures.values())
@@ -152,7 +152,7 @@ def _summarize_shard(work: _Work, images: GeneratedImages, observations: Observa
 
 
 def _write(
-    work: _Work, without_image: Failures, measured: Measurements, checks: ImageChecks, scored: Scored
+    work: _RunState, without_image: Failures, measured: Measurements, checks: ImageChecks, scored: Scored
 ) -> Manifest:
     """Write the run's folder: tables, links to the images, data sets, and finally run.json."""
     plan, folder, store, progress = work.plan, work.folder, work.store, work.progress

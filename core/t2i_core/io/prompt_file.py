@@ -29,7 +29,7 @@ from typing import Any
 from ..api.digest import digest_data
 from ..api.errors import BadPrompts
 from ..api.prompt import Prompt
-from .prompt_record import ID_LENGTH, TEXT_FIELDS, Record
+from .prompt_record import ID_LENGTH, TEXT_FIELDS, PromptRecord
 from .table import parse_json_lines, parse_table
 from .text_file import read_text
 
@@ -93,7 +93,7 @@ def _write_prompt(prompt: Prompt) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
 
-def parse_prompts(records: Iterable[Record]) -> list[Prompt]:
+def parse_prompts(records: Iterable[PromptRecord]) -> list[Prompt]:
     """Return one prompt per record.
 
     If prompts without their own ids share the text but expect different things, `-2`, `-3`, ... are added to their
@@ -103,7 +103,7 @@ def parse_prompts(records: Iterable[Record]) -> list[Prompt]:
         BadPrompts: If two different prompts have the same id, or a field is wrong.
     """
     prompts: list[Prompt] = []
-    seen: dict[str, tuple[Prompt, Record]] = {}
+    seen: dict[str, tuple[Prompt, PromptRecord]] = {}
     expecting: dict[str, dict[str, Prompt]] = {}  # by the id made from the text, and by the digest of the rest
     counts: Counter[str] = Counter()
     for record in records:
@@ -121,7 +121,7 @@ def parse_prompts(records: Iterable[Record]) -> list[Prompt]:
     return prompts
 
 
-def _number(prompt: Prompt, seen: Mapping[str, tuple[Prompt, Record]], counts: Counter[str]) -> Prompt:
+def _number(prompt: Prompt, seen: Mapping[str, tuple[Prompt, PromptRecord]], counts: Counter[str]) -> Prompt:
     """Add the next free number to a prompt's id."""
     base = prompt.id
     while prompt.id in seen and seen[prompt.id][0] != prompt:
@@ -158,7 +158,7 @@ def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
     return list(first.values()), count - len(first)
 
 
-def read_records(path: str | Path) -> list[Record]:
+def read_records(path: str | Path) -> list[PromptRecord]:
     """Return a file's records in their order, without blank lines.
 
     Raises:
@@ -171,7 +171,7 @@ def read_records(path: str | Path) -> list[Record]:
     return records
 
 
-def read_table_records(path: str | Path) -> tuple[list[str], list[Record]]:
+def read_table_records(path: str | Path) -> tuple[list[str], list[PromptRecord]]:
     """Return the columns of a file and its records, whatever the columns are (see `map_columns`).
 
     Raises:
@@ -184,24 +184,26 @@ def read_table_records(path: str | Path) -> tuple[list[str], list[Record]]:
     return reader(path, read_text(path, BadPrompts))
 
 
-def _read_text(path: Path, text: str) -> tuple[list[str], list[Record]]:
+def _read_text(path: Path, text: str) -> tuple[list[str], list[PromptRecord]]:
     # not str.splitlines, which also splits at form feeds and line separators, which a prompt may contain
     lines = enumerate(io.StringIO(text, newline=None), 1)
-    return ["prompt"], [Record(path, number, {"prompt": line.strip()}) for number, line in lines if line.strip()]
+    return ["prompt"], [
+        PromptRecord(path, number, {"prompt": line.strip()}) for number, line in lines if line.strip()
+    ]
 
 
-def _read_json_lines(path: Path, text: str) -> tuple[list[str], list[Record]]:
+def _read_json_lines(path: Path, text: str) -> tuple[list[str], list[PromptRecord]]:
     objects = list(parse_json_lines(path, text, BadPrompts, "a field 'prompt'"))
     records = [
-        Record(path, number, {name: value for name, value in fields.items() if not _is_blank(value)})
+        PromptRecord(path, number, {name: value for name, value in fields.items() if not _is_blank(value)})
         for number, fields in objects
     ]
     return [name for _, fields in objects for name in fields], records
 
 
-def _read_csv(path: Path, text: str) -> tuple[list[str], list[Record]]:
+def _read_csv(path: Path, text: str) -> tuple[list[str], list[PromptRecord]]:
     names, rows = parse_table(path, text, BadPrompts)
-    return names, [Record(path, row.line, row.cells) for row in rows]
+    return names, [PromptRecord(path, row.line, row.cells) for row in rows]
 
 
 def _is_blank(value: Any) -> bool:
@@ -212,7 +214,7 @@ def _shorten(text: str) -> str:
     return repr(text if len(text) <= ID_LENGTH else text[:ID_LENGTH] + "...")
 
 
-_READERS: dict[str, Callable[[Path, str], tuple[list[str], list[Record]]]] = {
+_READERS: dict[str, Callable[[Path, str], tuple[list[str], list[PromptRecord]]]] = {
     ".txt": _read_text,
     ".csv": _read_csv,
     ".jsonl": _read_json_lines,

@@ -30,11 +30,11 @@ ID_LENGTH = 60
 _PLAIN = re.compile(r"[a-z0-9]+( [a-z0-9]+)*")
 
 
-RecordT = TypeVar("RecordT", bound="Record")
+RecordT = TypeVar("RecordT", bound="PromptRecord")
 
 
 @dataclass(frozen=True)
-class Record:
+class PromptRecord:
     """One entry of a prompt file, not yet checked.
 
     Attributes:

@@ -39,7 +39,7 @@ class Rules:
 
 
 @dataclass
-class Record:
+class RaterRecord:
     """Counts of a rater's answers that the rules use.
 
     Attributes:
@@ -104,7 +104,7 @@ def find_careless(answers: Iterable[HumanAnswer], rules: Rules) -> frozenset[str
     for answer in answers:
         if answer.part != "training":
             tasks.setdefault((answer.rater, answer.task), []).append(answer)
-    records: dict[str, Record] = {}
+    records: dict[str, RaterRecord] = {}
     for (rater, _), own in tasks.items():
         known = own[0].part == "control"
         right = (
@@ -112,5 +112,5 @@ def find_careless(answers: Iterable[HumanAnswer], rules: Rules) -> frozenset[str
             if known
             else None
         )
-        records.setdefault(rater, Record()).add(own[0].seconds, right, rules)
+        records.setdefault(rater, RaterRecord()).add(own[0].seconds, right, rules)
     return frozenset(rater for rater, record in records.items() if record.is_careless(rules))

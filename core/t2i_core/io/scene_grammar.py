@@ -63,7 +63,7 @@ class UnreadText(ValueError):
 
 
 @dataclass
-class _Reader:
+class _WordReader:
     """Reads words from left to right."""
 
     words: Sequence[str]
@@ -146,7 +146,7 @@ def parse_scene(text: str, vocabulary: Vocabulary) -> Scene:
     Raises:
         UnreadText: If the text is not of the grammar, or names a class that the vocabulary lacks.
     """
-    reader = _Reader(split_words(text), vocabulary)
+    reader = _WordReader(split_words(text), vocabulary)
     reader.read_opening()
     objects = [reader.read_phrase()]
     relations: list[Relation] = []
@@ -176,7 +176,7 @@ def parse_free_phrase(text: str) -> SceneObject:
     Raises:
         UnreadText: If there is no noun.
     """
-    reader = _Reader(split_words(text), Vocabulary("", ()))
+    reader = _WordReader(split_words(text), Vocabulary("", ()))
     count = None if reader.take(*ARTICLES) else reader.read_number()
     colour = reader.take(*COLOURS, *OTHER_COLOURS) if len(reader.rest) > 1 else None
     noun = " ".join(reader.rest)
@@ -191,14 +191,14 @@ def find_predicate(text: str) -> str | None:
     return text if text in _WRITTEN else RELATIONS.get(tuple(split_words(text)))
 
 
-def _read_link(reader: _Reader) -> str | None:
+def _read_link(reader: _WordReader) -> str | None:
     """Return the predicate of a link; empty if it is not a relation, None if no link follows."""
     if (predicate := reader.read_relation()) is not None:
         return predicate
     return "" if any(reader.take_words(words) for words in _LINKS) else None
 
 
-def _read_statement(reader: _Reader, objects: Sequence[SceneObject]) -> Relation:
+def _read_statement(reader: _WordReader, objects: Sequence[SceneObject]) -> Relation:
     subject = _find_object(reader, objects)
     if not reader.take("is", "are"):
         raise UnreadText(f"stopped at {' '.join(reader.rest[:1])!r}: 'is' or 'are' must follow")
@@ -207,7 +207,7 @@ def _read_statement(reader: _Reader, objects: Sequence[SceneObject]) -> Relation
     return Relation(subject, predicate, _find_object(reader, objects))
 
 
-def _find_object(reader: _Reader, objects: Sequence[SceneObject]) -> int:
+def _find_object(reader: _WordReader, objects: Sequence[SceneObject]) -> int:
     """Return the number of the object that a phrase of a statement means."""
     start = reader.place
     meant = reader.read_phrase()

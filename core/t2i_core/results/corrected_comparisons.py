@@ -32,7 +32,7 @@ from .numbers import make_number
 from .result import Comparison
 from .score_difference import Scoring, find_clusters, make_statistic, select_aggregated, select_shared
 
-Found = statistics.Correction[PairedDifference]
+Found = statistics.CorrectedEstimate[PairedDifference]
 Pair = tuple[str, str]
 
 _CELL = ("prompt", "seed", "seeds")

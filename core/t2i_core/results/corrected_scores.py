@@ -20,7 +20,7 @@ from .numbers import make_interval, make_number
 from .result import Result, Score
 from .score_difference import Scoring, Statistic, find_clusters, make_statistic, select_aggregated
 
-Found = statistics.Correction[Estimate]
+Found = statistics.CorrectedEstimate[Estimate]
 
 NO_VALUE = "people's answers give no value of this score"
 OWN_INTERVALS = "the metric forms the interval of this score itself, so labels cannot correct it"
@@ -81,7 +81,9 @@ def describe_nothing(people: str, reason: str = "nobody labelled images that are
     )
 
 
-def describe_correction(found: statistics.Correction[Any], people: str, notes: tuple[str, ...] = ()) -> Correction:
+def describe_correction(
+    found: statistics.CorrectedEstimate[Any], people: str, notes: tuple[str, ...] = ()
+) -> Correction:
     """Return a correction as a typed result."""
     corrected, labels = found.corrected, found.labels
     return Correction(
@@ -279,7 +281,7 @@ def average_answers(labels: pd.DataFrame, unit: NDArray[np.intp], n_units: int) 
 AnyFound = TypeVar("AnyFound", Estimate, PairedDifference)
 
 
-def refuse(found: statistics.Correction[AnyFound], reason: str) -> statistics.Correction[AnyFound]:
+def refuse(found: statistics.CorrectedEstimate[AnyFound], reason: str) -> statistics.CorrectedEstimate[AnyFound]:
     """Return a correction without a corrected value, for a reason."""
     return replace(found, corrected=None, refusal=reason)
 

@@ -23,7 +23,7 @@ from .agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, phi
 from .cluster_correlation import cluster_spearman
 from .comparison import PairedDifference, holm, limit_difference, paired_difference, statistic_differences
 from .corrected_statistics import corrected_statistic_differences, corrected_statistics
-from .correction import Correction, corrected_difference, corrected_mean
+from .correction import CorrectedEstimate, corrected_difference, corrected_mean
 from .correlation import Correlation, kendall, spearman
 from .design import ONE_PROMPT, ONE_SEED, Question
 from .estimate import Estimate
@@ -38,7 +38,7 @@ from .spread import Spread, level_spread
 __all__ = [
     "ONE_PROMPT",
     "ONE_SEED",
-    "Correction",
+    "CorrectedEstimate",
     "Correlation",
     "Estimate",
     "LabelAllocation",

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .comparison import PairedDifference, limit_difference, make_comparison
-from .correction import Correction, check_lam, limit_value, note_gain, refuse, refuse_few
+from .correction import CorrectedEstimate, check_lam, limit_value, note_gain, refuse, refuse_few
 from .design import Floats, Question
 from .estimate import Estimate, Form, Range, check_level
 from .label_design import LabelDesign, make_label_design
@@ -53,7 +53,7 @@ class CorrectedReplicates:
 
     def correct(
         self, of: Callable[[Draws], Floats], *, form: Form, bounds: Range, level: float
-    ) -> Correction[Estimate]:
+    ) -> CorrectedEstimate[Estimate]:
         """Return the correction of a value that `of` computes from the statistic's named values."""
 
         def evaluate(part: str, draws: Mapping[str, float] | Draws) -> Floats:
@@ -182,7 +182,7 @@ def corrected_statistics(
     level: float = 0.95,
     rounds: int = 1000,
     rng_seed: int = 0,
-) -> dict[str, Correction[Estimate]]:
+) -> dict[str, CorrectedEstimate[Estimate]]:
     """Return the named values of a statistic, each corrected by people.
 
     The arguments that are not listed are those of `statistic_intervals` and `corrected_mean`. The judge's
@@ -254,7 +254,7 @@ def corrected_statistic_differences(
     level: float = 0.95,
     rounds: int = 1000,
     rng_seed: int = 0,
-) -> dict[tuple[str, str], Correction[PairedDifference]]:
+) -> dict[tuple[str, str], CorrectedEstimate[PairedDifference]]:
     """Compare named values of one statistic, each difference corrected by people.
 
     The arguments are those of `corrected_statistics`, and `pairs`, `low` and `high` those of
@@ -291,7 +291,7 @@ def corrected_statistic_differences(
             return np.asarray(draws[a] - draws[b])
 
         found = replicates.correct(difference, form="t", bounds=limit_difference(low, high), level=level)
-        corrections[a, b] = Correction(
+        corrections[a, b] = CorrectedEstimate(
             None if found.corrected is None else make_comparison(found.corrected, design, n),
             found.refusal,
             make_comparison(found.labels, design, found.n_labels),

@@ -35,7 +35,7 @@ I = TypeVar("I", Estimate, PairedDifference)  # noqa: E741 - an interval
 
 
 @dataclass(frozen=True)
-class Correction(Generic[I]):
+class CorrectedEstimate(Generic[I]):
     """A judge's estimate, people's own, and the judge's corrected by people.
 
     Attributes:
@@ -145,7 +145,7 @@ def corrected_mean(
     level: float = 0.95,
     crossed: bool = True,
     strata: ArrayLike | None = None,
-) -> Correction[Estimate]:
+) -> CorrectedEstimate[Estimate]:
     """Return the mean of people's values over all rows, from the judge's values and a random part of people's.
 
     The arguments that are not listed are those of `mean_interval`, whose forms the interval has: Wilson on the
@@ -211,11 +211,11 @@ def note_gain(
     lam: float,
     design: LabelDesign,
     effective_labels: float,
-) -> Correction[I]:
-    """Return a `Correction`, with a note if the judge adds nothing to the labels."""
+) -> CorrectedEstimate[I]:
+    """Return a `CorrectedEstimate`, with a note if the judge adds nothing to the labels."""
     m, n = design.labels, len(design.weight)
     notes = (NO_GAIN,) if not refusal and m < n and effective_labels < LEAST_GAIN * m else ()
-    return Correction(corrected, refusal, labels, judge, lam, m, n, effective_labels, notes)
+    return CorrectedEstimate(corrected, refusal, labels, judge, lam, m, n, effective_labels, notes)
 
 
 def limit_value(value: float, bounds: Range) -> float:
@@ -268,7 +268,7 @@ def corrected_difference(
     level: float = 0.95,
     crossed: bool = True,
     strata: ArrayLike | None = None,
-) -> Correction[PairedDifference]:
+) -> CorrectedEstimate[PairedDifference]:
     """Compare two models' means of people's values, a - b, on the (prompt, seed) cells that both have.
 
     Whole cells are drawn for labels: a cell counts as labelled if people labelled both images. The interval is

@@ -40,7 +40,7 @@ class CorrectedRows:
         lam: How far the judge's values are trusted.
         extra_variance: Addition to the variance of the mean: as if half a label more had disagreed with the judge.
             A few labels without an error do not show that the judge makes none.
-        effective_labels: See `Correction`.
+        effective_labels: See `CorrectedEstimate`.
     """
 
     value: Floats

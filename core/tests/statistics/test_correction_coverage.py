@@ -20,7 +20,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 from t2i_core.statistics import (
-    Correction,
+    CorrectedEstimate,
     Estimate,
     PairedDifference,
     allocate_labels,
@@ -36,7 +36,7 @@ LONG, SHORT, REWEIGHTED = 4000, 300, 400
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 LOWER = 0.08  # how far the second model's score lies below the first one's
-Found = tuple[Correction[Estimate] | Correction[PairedDifference], float]
+Found = tuple[CorrectedEstimate[Estimate] | CorrectedEstimate[PairedDifference], float]
 
 
 @dataclass(frozen=True)
@@ -429,7 +429,7 @@ interval is reported.
   to show many failures, and "of those corrected" is low for that reason.
 - Labels alone, judge alone: coverage of these intervals in all worlds.
 - Width, labels' width: means of the corrected interval and of the labels' own, where both exist. Worth: how
-  many simply drawn labels without the judge one label with it replaces (`Correction.gain`).
+  many simply drawn labels without the judge one label with it replaces (`CorrectedEstimate.gain`).
 
 The judge of the paired differences errs on the second model in the opposite way (.15 and .025), so that it
 ranks the second one first. The judge of the ratings lets the second model win half of the battles that it

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadModel
-from t2i_core.io.prompt_record import FILE_FIELDS, TEXT_FIELDS, Record
+from t2i_core.io.prompt_record import FILE_FIELDS, TEXT_FIELDS, PromptRecord
 
 from .entries import File, Stored
 from .record_table import RecordTable, check_column, explain_missing
@@ -29,7 +29,7 @@ _BUFFER = 1 << 20
 
 
 @dataclass(frozen=True)
-class ParquetRow(Record):
+class ParquetRow(PromptRecord):
     """A row of a parquet file, counted from 1."""
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from t2i_core.api.errors import BadModel, did_you_mean
-from t2i_core.io.prompt_record import FILE_FIELDS, TEXT_FIELDS, Record, map_columns
+from t2i_core.io.prompt_record import FILE_FIELDS, TEXT_FIELDS, PromptRecord, map_columns
 
 from .entries import File
 from .options import FolderOptions
@@ -31,11 +31,11 @@ class RecordTable:
 
     path: Path
     columns: Sequence[str]
-    records: Sequence[Record]
+    records: Sequence[PromptRecord]
     stored: Mapping[int, File] = field(default_factory=dict)
 
 
-def select_records(table: RecordTable, options: FolderOptions) -> list[Record]:
+def select_records(table: RecordTable, options: FolderOptions) -> list[PromptRecord]:
     """Return the rows that the options select, with the fields under their own names.
 
     Raises:
@@ -82,5 +82,5 @@ def explain_empty(tables: Sequence[RecordTable], where: Mapping[str, str]) -> Ba
     return BadModel(f"{tables[0].path}: has no row with {wanted}{near}")
 
 
-def _has(record: Record, column: str, value: str) -> bool:
+def _has(record: PromptRecord, column: str, value: str) -> bool:
     return str(record.fields.get(column, "")) == value

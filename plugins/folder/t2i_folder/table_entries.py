@@ -11,7 +11,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadModel
 from t2i_core.io.prompt_file import parse_prompts
-from t2i_core.io.prompt_record import FILE_FIELDS, Record
+from t2i_core.io.prompt_record import FILE_FIELDS, PromptRecord
 
 from .entries import File, FolderEntry, image_path
 from .options import FolderOptions
@@ -45,7 +45,7 @@ def entries(table: RecordTable, options: FolderOptions) -> list[FolderEntry]:
     ]
 
 
-def _rename_fields(record: Record) -> Record:
+def _rename_fields(record: PromptRecord) -> PromptRecord:
     """Return the fields of a line; rename those that `t2i generate` wrote to the common names."""
     if not _is_generated(record):
         return record
@@ -57,11 +57,11 @@ def _rename_fields(record: Record) -> Record:
     return replace(record, fields={name: value for name, value in fields.items() if value is not None})
 
 
-def _is_generated(record: Record) -> bool:
+def _is_generated(record: PromptRecord) -> bool:
     return record.fields.keys() >= GENERATED
 
 
-def _plain(record: Record, name: str) -> Any:
+def _plain(record: PromptRecord, name: str) -> Any:
     """Return the value of a field that holds JSON text."""
     value = record.fields[name]
     if not isinstance(value, str):
@@ -72,14 +72,14 @@ def _plain(record: Record, name: str) -> Any:
         raise BadModel(f"{record.where}: {name}: not JSON ({error})") from error
 
 
-def _file(record: Record, options: FolderOptions) -> File:
+def _file(record: PromptRecord, options: FolderOptions) -> File:
     name = next((record.fields[f] for f in FILE_FIELDS if f in record.fields), None)
     if not isinstance(name, str):
         raise BadModel(f"{record.where}: file: {'is missing' if name is None else 'must be the name of an image'}")
     return image_path(record.path.parent, name, record.where, options.suffixes, options.absolute_paths)
 
 
-def _seed(record: Record, field: str = "seed") -> int | None:
+def _seed(record: PromptRecord, field: str = "seed") -> int | None:
     seed = record.fields.get(field)
     if isinstance(seed, str) and seed.isdecimal():
         return int(seed)

@@ -21,7 +21,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadModel
 from t2i_core.files.regular_file import IMAGE_BYTES
-from t2i_core.io.prompt_record import TEXT_FIELDS, Record
+from t2i_core.io.prompt_record import TEXT_FIELDS, PromptRecord
 
 from .entries import File, Packed
 from .options import FolderOptions
@@ -45,7 +45,7 @@ class _Sample:
 
 
 @dataclass(frozen=True)
-class TarRecord(Record):
+class TarRecord(PromptRecord):
     """One sample; `line` is its number in the tar file, from 1."""
 
     key: str = ""

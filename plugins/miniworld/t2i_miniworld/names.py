@@ -21,7 +21,7 @@ _PLURALS = {"person": "people"}
 
 
 @dataclass(frozen=True)
-class Noun:
+class NameMeaning:
     """Meaning of a name: the leaves of the class that it names, and whether it is a plural."""
 
     leaves: frozenset[str]
@@ -34,11 +34,13 @@ def words(text: str) -> list[str]:
 
 
 @cache
-def nouns() -> dict[tuple[str, ...], Noun]:
+def nouns() -> dict[tuple[str, ...], NameMeaning]:
     """Return every name, split by `words`, in the singular and the plural, with its meaning."""
     singular = {tuple(words(name)): leaves for name, leaves in _names().items()}
-    found = {form: Noun(leaves, plural=True) for name, leaves in singular.items() for form in _plurals(name)}
-    return found | {name: Noun(leaves) for name, leaves in singular.items()}
+    found = {
+        form: NameMeaning(leaves, plural=True) for name, leaves in singular.items() for form in _plurals(name)
+    }
+    return found | {name: NameMeaning(leaves) for name, leaves in singular.items()}
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from t2i_miniworld.names import Noun, nouns, words
+from t2i_miniworld.names import NameMeaning, nouns, words
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import HAIR, SYNSETS
 
@@ -86,7 +86,7 @@ def read(text: str) -> Reading:
     after a semicolon refer to things named before (PaintSkills' "a photo of a dog and a car; car is left to dog")
     and add no things.
     """
-    reader = _Reader()
+    reader = _PhraseReader()
     for number, clause in enumerate(re.sub(r"\([^()]*\)", " ", text).split(";")):
         said = words(clause)
         reader.read(said, adds=number == 0 or not OPPOSITE.keys() & set(said))
@@ -106,7 +106,7 @@ def find_unread_words(text: str) -> list[str]:
     return unread
 
 
-class _Reader:
+class _PhraseReader:
     """State of parsing a text word by word."""
 
     def __init__(self) -> None:
@@ -168,7 +168,7 @@ def _heard(word: str, pending: _Pending) -> _Pending:
     return _Pending() if word in _BREAKS else pending
 
 
-def _phrase(noun: Noun, pending: _Pending) -> Phrase:
+def _phrase(noun: NameMeaning, pending: _Pending) -> Phrase:
     count = pending.count if pending.count is not None or noun.plural else 1
     phrase = Phrase(noun.leaves, count, tuple(dict.fromkeys(pending.paints)))
     return _wearing(phrase, pending.worn)
@@ -189,7 +189,7 @@ def _wearing(phrase: Phrase, worn: dict[str, str]) -> Phrase:
     return replace(phrase, leaves=phrase.leaves & _HUMAN, worn={**phrase.worn, **worn})
 
 
-def _noun_at(said: list[str], at: int) -> tuple[Noun | None, int]:
+def _noun_at(said: list[str], at: int) -> tuple[NameMeaning | None, int]:
     """Return the longest name that starts here and its number of words; None and 1 if there is none."""
     known = nouns()
     for length in range(min(_LONGEST, len(said) - at), 0, -1):

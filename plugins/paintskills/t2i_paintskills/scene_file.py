@@ -91,7 +91,7 @@ def read_scenes(path: Path) -> SceneFile:
 def _check_file(where: str, data: Mapping[str, Any], indent: int | None, end: str) -> SceneFile:
     scenes: dict[str, SceneConfig] = {}
     for number, raw in enumerate(data["data"]):
-        scene = _Reader(where, number, raw).read_scene()
+        scene = _SceneReader(where, number, raw).read_scene()
         if scene.id in scenes:
             raise BadPrompts(f"{where}: scene {number} ({scene.id!r}): id: another scene has the same id")
         scenes[scene.id] = scene
@@ -101,7 +101,7 @@ def _check_file(where: str, data: Mapping[str, Any], indent: int | None, end: st
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _SceneReader:
     """Reader of one scene of a file.
 
     Attributes:

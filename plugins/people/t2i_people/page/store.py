@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadFolder
 from t2i_core.io.answer_database import AnswerDatabase
-from t2i_core.io.rater_rules import Record, Rules, are_right
+from t2i_core.io.rater_rules import RaterRecord, Rules, are_right
 
 from .records import Annotator, VoteTask
 
@@ -176,9 +176,9 @@ class VotingStore(AnswerDatabase):
         row = self._one(sql, annotator)
         return row and (_task(row[1:]), row[0])
 
-    def record(self, annotator: int, rules: Rules) -> Record:
+    def record(self, annotator: int, rules: Rules) -> RaterRecord:
         """Return what an annotator has done, training left out."""
-        found = Record()
+        found = RaterRecord()
         sql = f"""select seconds, part, answers, expected {_STANDING}
                   and annotator = ? and part != 'training' order by place"""
         for seconds, part, answers, expected in self._rows(sql, annotator):

@@ -34,18 +34,18 @@ Word = Annotated[str, BeforeValidator(_read_word), Field(pattern=r"^[^\s|]([^|\n
 Text = Annotated[str, Field(pattern=r"\S", max_length=2000)]
 
 
-class _Part(BaseModel):
+class _StudyPart(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class ChoiceFields(_Part):
+class ChoiceFields(_StudyPart):
     """A choice: its stored value, and its label on the page."""
 
     value: Word
     label: Word | None = None
 
 
-class ScaleFields(_Part):
+class ScaleFields(_StudyPart):
     """A rating scale of whole numbers, with words for some of them."""
 
     lowest: int = Field(1, alias="from", ge=0)
@@ -65,7 +65,7 @@ def _read_choice(value: Any) -> Any:
     return value if isinstance(value, dict) else {"value": value}
 
 
-class QuestionFields(_Part):
+class QuestionFields(_StudyPart):
     """A question: `preference`, or one with choices or a scale."""
 
     name: Annotated[str, Field(pattern=r"^\S([^:|\n]*[^\s:|])?$", max_length=60)]
@@ -134,7 +134,7 @@ def _key(point: int) -> str:
     return str(point) if point <= 9 else ""
 
 
-class StudyFields(_Part):
+class StudyFields(_StudyPart):
     """A study file."""
 
     questions: list[QuestionFields] = Field(min_length=1, max_length=30)

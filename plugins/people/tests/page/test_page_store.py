@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from t2i_core.api.errors import BadFolder
 from t2i_core.io.answer_database import read_database
-from t2i_core.io.rater_rules import Record, Rules
+from t2i_core.io.rater_rules import RaterRecord, Rules
 from t2i_people.page.records import VoteTask
 from t2i_people.page.store import VotingStore
 
@@ -83,7 +83,7 @@ def test_the_record_counts_expected_and_fast_answers(store):
             store.add_task(ann.id, task(place, "control", {"preference": "left"}))
             store.add_vote(f"t{place}", {"preference": said})
     for fastest, fast in ((60, 3), (0, 0)):
-        assert store.record(ann.id, Rules(fastest=fastest)) == Record(3, fast, 3, right=2, wrong=1, longest=1)
+        assert store.record(ann.id, Rules(fastest=fastest)) == RaterRecord(3, fast, 3, right=2, wrong=1, longest=1)
 
 
 def test_pictures_keep_their_ids_and_places(store):
