@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..api.facet_levels import locate_levels
 from ..api.metric import SetMetric, TableMetric
 from ..api.metric_output import SettledMeasure
 from ..api.options import select_result_options
@@ -184,11 +185,11 @@ def _estimate_facets(
     for facet in dict.fromkeys(wanted):
         if facet not in rows or rows[facet].isna().all():
             continue
-        levels = rows.groupby(facet, observed=True, sort=False)
+        levels = locate_levels(rows[facet])
         if len(levels) > MOST_LEVELS:
             notes.append(f"{measure.name} by {facet}: {len(levels)} levels, see measurements.csv")
             continue
-        estimates = {str(level): estimate(part) for level, part in levels}
+        estimates = {str(level): estimate(rows.iloc[own]) for level, own in levels.items()}
         found[facet] = {level: e for level, e in estimates.items() if e is not None}
     return found, notes
 

@@ -18,7 +18,7 @@ from .common_prompts import pick_same, select_common
 from .component import Component
 from .component_finder import ComponentFinder
 from .job import Job
-from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
+from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts, merge_sources
 from .scene_reading import find_vocabulary, read_scenes
 
 SourceName = str | PromptSourceInfo
@@ -87,9 +87,15 @@ class PromptLists:
                 )
             key = (names, classes)
             if key not in self._sources:
-                sources = tuple(self._add_scenes(_join_names([n]), self._read(n, classes)) for n in names)
+                read = [self._add_scenes(_join_names([n]), self._read(n, classes)) for n in names]
+                sources, shared = merge_sources(read)
+                if shared:
+                    self._finder.notes.append(
+                        f"{_join_names(names)}: {shared} prompts are in several lists; each is one prompt with "
+                        "the facets of all"
+                    )
                 check_prompts(list(chain.from_iterable(sources)), _join_names(names), self._finder.dry)
-                self._sources[key] = sources
+                self._sources[key] = tuple(sources)
         if key not in self._chosen:
             # the limit is one of the prompts in common, if only these are measured
             limit = None if self._request.common_prompts and self._request.metrics else self._request.limit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..api.errors import BadPrompts, BrokenPlugin
+from ..api.facet_levels import join_levels
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import PromptSourceInfo, Setup
 from ..api.prompt import RESERVED, ObjectClass, Prompt, Scene, find_invalid_facet, is_writable
@@ -61,7 +63,11 @@ def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tu
         raise BadPrompts(f"prompts {name!r}: the list is empty")
     twice = [i for i, n in Counter(p.id for p in prompts).items() if n > 1]
     if twice:
-        raise BadPrompts(f"prompts {name!r}: several prompts have the id {twice[0]!r}; give each its own")
+        texts = ", ".join(repr(p.text[:60]) for p in prompts if p.id == twice[0])
+        raise BadPrompts(
+            f"prompts {name!r}: several prompts have the id {twice[0]!r} ({texts}); give each its own, or give "
+            "their sources the same options"
+        )
     for p in prompts:
         if "\0" in p.text:
             raise BadPrompts(
@@ -85,6 +91,46 @@ def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tu
     if not dry and (missing := next(find_missing_images(prompts), None)) is not None:
         raise BadPrompts(f"prompts {name!r}: image {missing} does not exist")
     return tuple(prompts)
+
+
+def merge_sources(sources: Sequence[Sequence[Prompt]]) -> tuple[list[list[Prompt]], int]:
+    """Make a prompt that is in several sources one prompt with the facets of all of them.
+
+    Prompts of two sources are the same if only their facets differ. A facet with different texts gets the levels
+    of all; prompts with different numbers of one facet stay apart. The merged prompt is in the first of its
+    sources.
+
+    Args:
+        sources: The prompts of each source.
+
+    Returns:
+        The sources without repetitions, and the number of repetitions that were dropped.
+    """
+    merged: dict[str, Prompt] = {}
+    kept: list[list[Prompt]] = []
+    for source in sources:
+        earlier, own = set(merged), []
+        for prompt in source:
+            both = _merge_facets(merged[prompt.id], prompt) if prompt.id in earlier else None
+            if both is None:  # new, or another prompt under a known id, which `check_prompts` rejects
+                own.append(prompt)
+            merged[prompt.id] = both or merged.get(prompt.id, prompt)
+        kept.append(own)
+    dropped = sum(map(len, sources)) - sum(map(len, kept))
+    return [[_merge_facets(merged[p.id], p) or p for p in own] for own in kept], dropped
+
+
+def _merge_facets(a: Prompt, b: Prompt) -> Prompt | None:
+    """Return a prompt with the facets of both; None if they differ in anything else."""
+    facets = dict(a.facets)
+    for name, value in b.facets.items():
+        own = facets.setdefault(name, value)
+        if own != value:
+            if not (isinstance(own, str) and isinstance(value, str)):
+                return None
+            facets[name] = join_levels((own, value))
+    both = replace(a, facets=facets)
+    return both if replace(b, facets=facets) == both else None
 
 
 def find_missing_images(prompts: Iterable[Prompt]) -> Iterator[str]:

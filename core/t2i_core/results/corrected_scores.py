@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from .. import statistics
+from ..api.facet_levels import locate_levels
 from ..api.metric import PairMetric, TableMetric
 from ..statistics import Estimate, PairedDifference, Question, corrected_mean, corrected_statistics
 from .correction import Correction, LabelScore
@@ -239,9 +240,11 @@ class ScoreCorrector:
         if at is None:
             return np.ones(len(table), bool)
         facet, level = at
-        if facet not in table:
-            return np.zeros(len(table), bool)
-        return (table[facet].astype(str) == level).to_numpy()
+        inside = np.zeros(len(table), bool)
+        for name, rows in locate_levels(table[facet]).items() if facet in table else ():
+            if str(name) == level:
+                inside[rows] = True
+        return inside
 
 
 def _mean_of(_: Scoring, table: pd.DataFrame) -> Statistic:

@@ -86,7 +86,8 @@ class SimilarityOptions(Options):
     cohyponyms: Literal["published", "others", "all"] = Field(
         "published",
         description="Whether a synset counts among its own cohyponyms. all: yes. others: one copy of it is left "
-        "out. published: as all for Easy Concepts (prompts whose facet subset is easy), otherwise as others.",
+        "out. published: as all for Easy Concepts (prompts whose facet subset is or includes easy), otherwise as "
+        "others.",
     )
 
     @property

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from t2i_core.api.facet_levels import split_levels
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
 from t2i_core.api.metric import Metric
@@ -95,7 +96,7 @@ class _Similarity(Metric):
     def _keep_itself(self, prompt: Prompt) -> bool:
         """Return whether a synset counts among its own cohyponyms; as published, only Easy Concepts do."""
         if self.options.cohyponyms == "published":
-            return prompt.facets.get("subset") == "easy"
+            return "easy" in split_levels(prompt.facets.get("subset", ""))
         return self.options.cohyponyms == "all"
 
     def _distinct_words(self, prompt: Prompt) -> list[str]:

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from t2i_core.api import ObjectClass, Setup
 from t2i_core.api.errors import BadPrompts
+from t2i_core.api.facet_levels import split_levels
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.testing import TEST_MODEL, StaticResolver
 from t2i_wordnet_hypernymy.concepts_file import read_concepts
 from t2i_wordnet_hypernymy.options import (
     LabelOptions,
@@ -13,7 +19,15 @@ from t2i_wordnet_hypernymy.options import (
     RandomOptions,
     SynsetPromptOptions,
 )
-from t2i_wordnet_hypernymy.prompts import above_labels, all_nouns, near_leaf, of_mini_world, random_split
+from t2i_wordnet_hypernymy.plugin import t2i_prompt_sources
+from t2i_wordnet_hypernymy.prompts import (
+    above_labels,
+    all_nouns,
+    easy_concepts,
+    near_leaf,
+    of_mini_world,
+    random_split,
+)
 from t2i_wordnet_hypernymy.wordnet import imagenet_classes, mini_world, nouns
 
 DOGS = tuple(ObjectClass(s, s) for s in ("poodle.n.01", "corgi.n.01"))
@@ -134,3 +148,21 @@ def test_files_that_cannot_be_read(tmp_path):
         concepts(tmp_path / "gone.csv")
     with pytest.raises(BadPrompts, match="cannot be read"):
         concepts(tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_lists_of_the_taxonomy_benchmark_run_together(seed: int) -> None:
+    sources = [
+        list(easy_concepts(Setup(None, PhraseOptions()))),
+        list(random_split(Setup(None, RandomOptions(seed=seed)))),
+    ]
+    request = Request(
+        models=(ModelRequest(TEST_MODEL),),
+        prompts=("easy-concepts", "wordnet-random"),
+        options={"wordnet-random": {"seed": seed}},
+    )
+    prompts = make_plan(request, StaticResolver(*t2i_prompt_sources())).images[0].prompts
+    levels = [split_levels(prompt.facets["subset"]) for prompt in prompts]
+    assert sorted(p.id for p in prompts) == sorted({p.id for source in sources for p in source})
+    assert Counter(chain.from_iterable(levels)) == {"easy": 483, "hypernymy": 828, "hyponymy": 204, "mixing": 170}
+    assert max(map(len, levels)) == 2
