@@ -100,7 +100,9 @@ def _settings(described: Description) -> str:
 
 
 def _value(value: Any) -> str:
-    """Texts that would not be seen as they are stand in quotes."""
+    """Return a value as it is shown: texts with outer spaces in quotes, paths within this repository."""
+    if isinstance(value, str):
+        value = value.removeprefix(f"{ROOT}/")
     return f'"{value}"' if isinstance(value, str) and value.strip() != value else str(value)
 
 

@@ -12,10 +12,7 @@ from .hub import folder_with, index_folder
 from .likelihood_params import check_terms, read_params
 from .options import DiffusersOptions
 from .presets import KNOWN
-from .sources import SCHEDULER, list_parts, read_index, read_object, sources
-
-DENOISERS = ("unet", "transformer")
-"""Names of the denoiser in pipelines."""
+from .sources import DENOISERS, SCHEDULER, list_parts, read_index, read_object, sources
 
 VELOCITIES = {
     "StableDiffusion3Pipeline": (1000.0, False),

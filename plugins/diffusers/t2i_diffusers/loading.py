@@ -28,6 +28,7 @@ from .lora import add_loras, check_loras
 from .mirrors import check_pinned, used_files
 from .noise import MAIN
 from .options import DiffusersOptions, precision
+from .other_denoiser import check_denoiser, find_replaced_part, load_denoiser
 from .planning import init_arguments, make_plan
 from .schedulers import find_scheduler
 from .single_file import load_single_file
@@ -141,8 +142,10 @@ def _load_stage(
 def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
     """Download the files that `load` needs. Raises the errors of `load`."""
     check_loras(setup.options.lora, f"diffusers:{setup.argument}", offline=False)
+    check_denoiser(setup.options)
     for source, cls, _ in make_plan(setup, pipeline_class).values():
-        _find_folder(source, cls, setup.options, offline=False)
+        folder = _find_folder(source, cls, setup.options, offline=False)
+        find_replaced_part(source, read_index(folder), setup.options, offline=False)  # fetches a config
 
 
 def _find_folder(source: CheckpointSource, cls: type, options: DiffusersOptions, offline: bool) -> Path:
@@ -177,7 +180,7 @@ def _find_folder(source: CheckpointSource, cls: type, options: DiffusersOptions,
 
 
 def _find_skipped_parts(source: CheckpointSource, cls: type, options: DiffusersOptions) -> dict[str, None]:
-    """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
+    """Return the parts that are not loaded from the checkpoint."""
     takes = init_arguments(cls)
     return {name: None for name in find_skipped_parts(source, cls.__name__, options) if name in takes}
 
@@ -199,11 +202,13 @@ def _pipeline(
     if source.file is None and (problem := next(problems(source, folder, without, options), None)):
         told = setup.offline and source.folder is None
         raise make_missing_error(source, problem) if told else BadModel(f"{source}: {problem}")
+    replaced = find_replaced_part(source, index, options, setup.offline)
     try:
         with _no_progress_bars(), whole_weights(source):
             further: dict[str, Any] = {
                 "dtype": getattr(torch, dtype),
                 **without,
+                **({replaced: load_denoiser(options, getattr(torch, dtype))} if replaced else {}),
                 **({"requires_safety_checker": False} if "safety_checker" in without else {}),
                 # otherwise images would depend on whether another package is installed
                 **({"add_watermarker": False} if "add_watermarker" in init_arguments(cls) else {}),

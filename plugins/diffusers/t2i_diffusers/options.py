@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from t2i_core.api.options import ExecutionOption, Options, OtherNames
 from t2i_core.files.home_folder import expand_home
 
@@ -84,6 +84,10 @@ def _read_lora(value: Any) -> Any:
         return {"model": expand_home(value)}
 
 
+def _expand_home(path: str | None) -> str | None:
+    return path and expand_home(path)
+
+
 class StageOptions(CallOptions):
     """Options of a further pipeline in a chain."""
 
@@ -105,6 +109,11 @@ class DiffusersOptions(CallOptions):
         None,
         description="For a single file: folder or repository of a pipeline with the same parts, from which the "
         "configurations and tokenizers are taken. Default: the repository that diffusers names for such files.",
+    )
+    denoiser: Annotated[str | None, AfterValidator(_expand_home), OtherNames("unet", "transformer")] = Field(
+        None,
+        description="Folder with another denoiser (UNet or transformer) to use instead of the checkpoint's, as "
+        "diffusers saves it.",
     )
     dtype: Annotated[Precision, OtherNames("torch_dtype", "precision")] = Field(
         "auto", description="Precision of weights and computation; auto: float16 on a GPU, float32 on a CPU."

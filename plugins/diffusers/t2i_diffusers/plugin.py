@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _DRAWING = (
     "attend_excite.py", "calls.py", "devices.py", "generator.py", "hub.py", "loading.py", "lora.py", "noise.py",
-    "options.py", "planning.py", "plugin.py", "schedulers.py", "single_file.py", "sources.py", "stages.py",
+    "options.py", "other_denoiser.py", "planning.py", "plugin.py", "schedulers.py", "single_file.py", "sources.py",
+    "stages.py",
 )  # fmt: skip
 """Modules that an image depends on. The others only reject, count or report."""
 
@@ -50,11 +51,13 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
     from .attend_excite import PIPELINE, check_parts
     from .hub import index_folder
     from .lora import check_loras
+    from .other_denoiser import check_denoiser, find_replaced_part
     from .sources import check_place, read_index, sources
     from .wholeness import check_folder
 
     check_device(setup.device)
     check_loras(setup.options.lora, f"diffusers:{setup.argument}", setup.offline)
+    check_denoiser(setup.options)
     classes: dict[str, str] = {}
     for source in sources(setup.argument, setup.options):
         check_place(source)
@@ -69,6 +72,7 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
             check_parts(source, index)
             classes[""] = PIPELINE
         check_folder(source, setup.options)
+        find_replaced_part(source, index, setup.options, setup.offline)
     if setup.options.lora or not fit_by_presets(classes, setup.options):
         from .planning import make_plan  # imports diffusers, which alone knows these names
 
@@ -161,14 +165,17 @@ def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
     from .hub import commit_of
     from .lora import list_weights
-    from .sources import list_files, sources
+    from .other_denoiser import list_denoiser_files
+    from .sources import DENOISERS, list_files, sources
 
     yield from list_weights(options.lora)
+    yield from list_denoiser_files(options)
     for source in sources(argument, options):
         if source.file is not None:
             yield source.file
         if source.folder is not None:
-            yield from list_files(source.folder)
+            replaced = DENOISERS if options.denoiser and not source.option else ()
+            yield from list_files(source.folder, replaced)
         else:
             yield f"{source.model}@{commit_of(source, offline=False)}"
 

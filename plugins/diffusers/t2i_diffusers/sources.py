@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ SCHEDULER = "scheduler/scheduler_config.json"
 
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAFE = ".safetensors"
+
+DENOISERS = ("unet", "transformer")
+"""Names of the denoiser in pipelines."""
 
 _FAMILY = "IF"
 """Starts of the names of classes whose stages share one text encoder."""
@@ -139,14 +142,27 @@ def list_parts(index: Mapping[str, Any]) -> list[str]:
 
 
 def find_skipped_parts(source: CheckpointSource, pipeline: str, options: DiffusersOptions) -> list[str]:
-    """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
+    """Return the parts that are not loaded from the checkpoint.
+
+    They are an unwanted safety filter, a text encoder that a stage shares, and a denoiser that the user replaces.
+    """
     shared = source.option.startswith("upscaler") and pipeline.startswith(_FAMILY)
-    return [*([] if options.safety else ["safety_checker"]), *(["text_encoder"] if shared else [])]
+    replaced = options.denoiser is not None and not source.option
+    return [
+        *([] if options.safety else ["safety_checker"]),
+        *(["text_encoder"] if shared else []),
+        *(DENOISERS if replaced else []),
+    ]
 
 
-def list_files(folder: Path) -> list[Path]:
-    """Return the files of a pipeline's folder that its images depend on, in a stable order."""
-    folders = [folder, *(folder / name for name in list_parts(read_index(folder)))]
+def list_files(folder: Path, replaced: Collection[str] = ()) -> list[Path]:
+    """Return the files of a pipeline's folder that its images depend on, in a stable order.
+
+    Args:
+        folder: The folder.
+        replaced: Parts that are not taken from it.
+    """
+    folders = [folder, *(folder / name for name in list_parts(read_index(folder)) if name not in replaced)]
     return sorted(
         file
         for place in folders

@@ -68,7 +68,7 @@ def problems(
         elif not any((folder / part).iterdir()):
             yield f"its {part} ({cls}) has no files: {folder / part} is empty"
         elif not any(name in cls for name in _WITHOUT_WEIGHTS) and not options.remote_code:
-            yield from _check_model(folder / part, source.variant, options)
+            yield from find_model_problems(part, folder / part, source.variant, bool(options.pickles))
 
 
 def _has_variant(folder: Path, variant: str) -> bool:
@@ -93,9 +93,15 @@ def _vocabulary(folder: Path) -> bool:
     )
 
 
-def _check_model(folder: Path, variant: str | None, options: DiffusersOptions) -> Iterator[str]:
-    """Yield the problems of a model's config and weights."""
-    part = folder.name
+def find_model_problems(part: str, folder: Path, variant: str | None, pickles: bool) -> Iterator[str]:
+    """Yield the problems of a model's config and weights.
+
+    Args:
+        part: What the messages call it.
+        folder: Its folder.
+        variant: Variant of the weights files.
+        pickles: Pickles count as weights.
+    """
     if not (folder / "config.json").is_file():
         yield f"its {part} has no config.json in {folder}"
         return
@@ -111,7 +117,7 @@ def _check_model(folder: Path, variant: str | None, options: DiffusersOptions) -
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         yield f"its {part} has a broken index of weights in {folder} ({type(error).__name__}: {error})"
         return
-    if not found and not (options.pickles and any(f.suffix in PICKLES for f in folder.iterdir())):
+    if not found and not (pickles and any(f.suffix in PICKLES for f in folder.iterdir())):
         others = sorted(file.name for file in folder.glob(f"*{SAFE}"))
         hint = f"; there is {', '.join(others)} (option variant)" if others else ""
         yield f"its {part} has no weights ({_NAMES[0]}{SAFE} or {_NAMES[1]}{SAFE}) in {folder}{hint}"

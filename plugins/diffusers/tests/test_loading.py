@@ -51,6 +51,15 @@ def test_a_repository_that_is_here_loads_offline_and_its_commit_is_recorded(
     assert len(draw(loaded, requests[:1])) == 1
 
 
+def test_a_repository_takes_another_denoiser_and_needs_no_weights_of_its_own(
+    cached: Path, tmp_path: Path, draw: Any, requests: Any
+) -> None:
+    other = Path(shutil.copytree(cached / "unet", tmp_path / "other"))
+    (cached / "unet" / "diffusion_pytorch_model.safetensors").unlink()
+    model = load("org/tiny", steps=1, denoiser=str(other))
+    assert [type(answer).__name__ for answer in draw(model, requests[:1])] == ["Generated"]
+
+
 def test_the_commit_is_pinned_before_anything_is_loaded(cached: Path) -> None:
     info = next(i for i in t2i_generators() if i.name == "diffusers")
     resolved = info.loading.resolve(Setup("org/tiny", DiffusersOptions(), "cpu", offline=True))

@@ -113,6 +113,17 @@ def test_a_single_file_draws_what_its_folder_draws(single: Single, requests: lis
     assert np.abs(draw(file, requests, config=str(config)) - draw(folder, requests)).max() <= 1
 
 
+def test_a_denoiser_replaces_that_of_the_file(single: Single, requests: list[ImageRequest]) -> None:
+    folder, file, config = single
+    weights = load_file(file)
+    wrong = {
+        key: value * 0 if key.startswith("model.diffusion_model.") else value for key, value in weights.items()
+    }
+    save_file(wrong, file)
+    found = draw(file, requests, config=str(config), denoiser=str(folder / "unet"))
+    assert np.abs(found - draw(folder, requests)).max() <= 1
+
+
 def test_the_plan_checks_file_and_configuration(single: Single) -> None:
     _, file, config = single
 

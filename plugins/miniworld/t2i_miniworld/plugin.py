@@ -110,18 +110,26 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
         _diffusion(
             "mini", "A small Stable Diffusion model of the mini world, trained on the simulator's pictures."
         ),
-        _diffusion("mini-early", "`mini` from an early training step: a model known to be worse."),
-        _diffusion("mini-tiny", "`mini` with a smaller denoiser: a model known to be worse in another way."),
+        _diffusion(
+            "mini-early", "`mini` from an early training step: a model known to be worse.", denoiser="mini-early"
+        ),
+        _diffusion(
+            "mini-tiny",
+            "`mini` with a smaller denoiser: a model known to be worse in another way.",
+            denoiser="mini-tiny",
+        ),
     ]
 
 
-def _diffusion(name: str, summary: str) -> Preset:
+def _diffusion(name: str, summary: str, denoiser: str | None = None) -> Preset:
+    """Return a preset: the pipeline in the folder `mini`, with its own or another denoiser."""
+    own = {} if denoiser is None else {"denoiser": str(_WEIGHTS / denoiser)}
     return Preset(
         name=name,
         summary=summary,
         of="t2i-diffusers/diffusers",
-        argument=str(_WEIGHTS / name),
-        options={"steps": STEPS, "guidance": GUIDANCE},
+        argument=str(_WEIGHTS / "mini"),
+        options={"steps": STEPS, "guidance": GUIDANCE, **own},
         domain=DOMAIN,
         about=About(
             citation="latent diffusion: Rombach et al., CVPR 2022",
