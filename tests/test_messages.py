@@ -35,6 +35,9 @@ MISTAKES = f"""
 {EVAL} -o simulator.drop=often
 {EVAL} -o simulator.drop=1.5
 {EVAL} -o simulater.drop=0.1
+eval --metric tiam --model a=simulator --model b=simulator --prompts tiam-5-1 -o b.drop=0.1
+eval --modle simulator
+eval --x
 {EVAL} --judge clip=oracle
 {EVAL} --judge people
 {EVAL} --judge people:gone.csv

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from t2i_core.api.command import write_examples
 from t2i_core.api.terminal import write_line
 
 from . import arguments as given
@@ -79,7 +80,17 @@ def info(name: given.NameArgument, json: given.JsonOption = False) -> None:
     show_info(name, json)
 
 
-@app.command("eval", cls=RequestCommand)
+@app.command(
+    "eval",
+    cls=RequestCommand,
+    epilog=write_examples(
+        "t2i eval --metric tiam --model mini",
+        "t2i eval --metric tiam --model mini --model mini-early --seeds 32",
+        "t2i eval --metric clipscore --model folder:my-images",
+        "t2i eval --metric tiam --model simulator -o simulator.drop=0.2 --dry-run",
+        "t2i eval --recipe examples/drops.yaml",
+    ),
+)
 def evaluate(
     context: typer.Context,
     recipe: given.RecipeOption = None,
@@ -95,7 +106,13 @@ def evaluate(
     evaluate(context.obj, recipe, dry_run, json, facets)
 
 
-@app.command(cls=RequestCommand)
+@app.command(
+    cls=RequestCommand,
+    epilog=write_examples(
+        "t2i generate --model mini --prompts tiam-5-2 --seeds 0-7",
+        "t2i generate --model mini --prompts my-prompts.txt --sink coco-annotations",
+    ),
+)
 def generate(
     context: typer.Context,
     recipe: given.RecipeOption = None,

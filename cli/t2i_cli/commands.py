@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from t2i_core.api.command import is_marked
-from t2i_core.api.errors import BrokenPlugin, T2IError
+from t2i_core.api.errors import BrokenPlugin, T2IError, did_you_mean
 from t2i_core.api.terminal import write_line
 from t2i_core.api.text import describe_error, escape_control_characters
 from t2i_core.files.home_folder import expand_home
 from typer.core import TyperCommand, TyperGroup
 
+from .command_summary import read_summary
 from .interrupts import find_exit_code
 from .quick_command import QuickGroup
 
@@ -40,11 +41,10 @@ class RootGroup(QuickGroup):
         if own is not None:
             return own
         entry = next((e for e in _list_plugin_commands() if e.name == cmd_name), None)
-        return (
-            None
-            if entry is None
-            else TyperCommand(cmd_name, help=escape_control_characters(f"{entry.summary} ({entry.dist})"))
-        )
+        if entry is None:
+            return None
+        summary = read_summary(entry.module) or entry.summary
+        return TyperCommand(cmd_name, help=escape_control_characters(f"{summary} ({entry.dist})"))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that is called; load it if a plugin provides it. Expand `~` in its words."""
@@ -131,9 +131,20 @@ def say_error(message: str, command: str = "") -> None:
 def _report_misuse(error: Any) -> typer.Exit:
     """Report a usage error, with the command that shows the right usage."""
     path = error.ctx.command_path if error.ctx else "t2i"
-    message = error.format_message().replace("Value error, ", "").rstrip(".")  # pydantic's prefix
+    if hasattr(error, "possibilities") and error.ctx:
+        message = _describe_unknown_option(error.option_name, error.ctx)
+    else:
+        message = error.format_message().replace("Value error, ", "").rstrip(".")  # pydantic's prefix
     say_error(f"{message} (see `{path} --help`)")
     return typer.Exit(error.exit_code)
+
+
+def _describe_unknown_option(name: str, context: Any) -> str:
+    """Return a message with the command's options that are spelt alike, or else with all of them."""
+    parameters = context.command.get_params(context)
+    flags = [max(each.opts, key=len) for each in parameters if each.opts[0].startswith("-")]
+    hint = did_you_mean(name, flags) or f"; choose {', '.join(flags)}"
+    return f"unknown option {name!r}{hint}"
 
 
 def _show_traceback() -> None:

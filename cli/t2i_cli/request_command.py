@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 
+PANELS = {
+    "Metrics and judges": ("metrics", "judges", "correct", "interval", "max_failed"),
+    "Models, prompts and seeds": (
+        *("models", "prompts", "scenes", "seeds", "limit"),
+        *("common_prompts", "noise", "options"),
+    ),
+    "Machine": ("device", "batch_size", "offline", "shard", "fresh"),
+}
+"""Fields of the request by the panel of the help that shows their options; `OTHER_PANEL` shows the others."""
+
+OTHER_PANEL = "Recipe and output"
+
+
 class RequestCommand(TyperCommand):
     """A command that takes fields of core's request as options, before its own; `ctx.obj` holds their values.
 
@@ -29,8 +42,12 @@ class RequestCommand(TyperCommand):
         return make_options(str(self.name))
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters."""
-        return [*self.options, *super().get_params(ctx)]
+        """Return all parameters, those of one panel of the help next to each other."""
+        own: list[Any] = super().get_params(ctx)
+        for parameter in own:
+            if parameter.param_type_name == "option":
+                parameter.rich_help_panel = OTHER_PANEL
+        return sorted([*self.options, *own], key=_rank_panel)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; pass only its own parameters to its function."""
@@ -57,6 +74,7 @@ def make_options(command: str) -> list[Any]:
             metavar=option.metavar or "|".join(map(str, get_args(kind))) or None,
             help=describe_field(field),
             autocompletion=complete_names(option.completes) if option.completes else None,
+            rich_help_panel=next((panel for panel, names in PANELS.items() if name in names), OTHER_PANEL),
         )
         parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind | None))
 
@@ -79,6 +97,12 @@ def describe_field(field: FieldInfo) -> str:
     if isinstance(field.default, str | int | float) and not isinstance(field.default, bool):
         texts.append(f"Default: {field.default}.")
     return " ".join(texts)
+
+
+def _rank_panel(parameter: Any) -> int:
+    """Return the rank of a parameter's panel in the help; arguments come first."""
+    panels = (None, *PANELS, OTHER_PANEL)
+    return panels.index(parameter.rich_help_panel)
 
 
 def _find_type(field: FieldInfo) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadFolder
-from t2i_core.api.terminal import console, print_json, shown, write_line
+from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.run import Run, UnreadableRun, load_run, make_relative
@@ -126,11 +126,7 @@ def _describe_run(run: Run | UnreadableRun) -> dict[str, Any]:
 
 
 def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("run", "status", "started", "disk", "metric", "model", "score", "95 % interval"):
-        table.add_column(column, overflow="fold")
+    table = make_table("run", "status", "started", "disk", "metric", "model", "score", "95 % interval")
     for run in runs:
         if isinstance(run, UnreadableRun):
             status, started, lines = _UNREADABLE, "?", [("",) * 4]

@@ -23,7 +23,7 @@ def test_a_plugins_command_is_loaded_when_it_is_called(toy, install, t2i):
     install("x-hello", {"t2i.commands": {"hello": "x_hello:app"}}, {"x_hello": HELLO}, summary="Greetings.")
     shown = t2i("--help").stdout
     assert "hello" in shown
-    assert "Greetings. (x-hello)" in shown
+    assert "Greet. (x-hello)" in shown
     assert "x_hello" not in sys.modules
     assert t2i("hello", "--name", "world").stdout == "hello world\n"
     assert "Greet." in t2i("hello", "--help").stdout
@@ -100,8 +100,9 @@ def test_version_and_no_arguments(site, t2i):
 
 def test_wrong_usage_is_one_line(site, t2i):
     for words, said in {
-        ("--bogus",): "No such option: --bogus (see `t2i --help`)",
-        ("eval", "--metrc", "x"): "No such option: --metrc (Possible options: --metric) (see `t2i eval --help`)",
+        ("--bogus",): "unknown option '--bogus'; choose --debug, --version, ",
+        ("eval", "--metrc", "x"): "unknown option '--metrc': did you mean '--metric'? (see `t2i eval --help`)",
+        ("doctor", "-q"): "unknown option '-q'; choose --json, --help (see `t2i doctor --help`)",
         ("eval", "--limit", "x"): "Invalid value for '--limit'",
         (
             "eval",

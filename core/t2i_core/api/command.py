@@ -43,6 +43,20 @@ def is_marked(function: object) -> bool:
     return getattr(function, _MARK, False) is True
 
 
+def write_examples(*lines: str) -> str:
+    """Return the examples at the end of a command's help, for Typer's argument `epilog`.
+
+    Args:
+        lines: Command lines, each of at most 76 characters.
+
+    Example:
+        >>> print(write_examples("t2i check my-images"))
+        Examples:
+        t2i check my-images
+    """
+    return "\n".join(["Examples:", *lines])
+
+
 class Evaluator(Protocol):
     """Evaluations as `t2i eval` runs them: options, messages, plan, progress, interrupts and exit codes."""
 

@@ -130,6 +130,13 @@ class ComponentFinder:
         for key in self.request.options:
             kind, name = _split_address(key)
             if not ((kind, name) in self._used if kind else name in known):
+                if labelled := next((each for each in self.request.models if each.label == key), None):
+                    model = getattr(labelled.spec, "name", labelled.spec)
+                    raise UnknownName(
+                        f"options of {key!r}: this is the label of a model; write {model}.KEY=VALUE for each "
+                        f"{model}, or give this one its settings in a recipe: {{model: {model}, label: {key}, "
+                        "settings: {KEY: VALUE}}"
+                    )
                 parts = ", ".join(sorted(known))
                 problem = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
                 raise UnknownName(join_clauses([problem, f"this run uses {parts}"]))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from t2i_core.api.command import write_examples
 from t2i_core.api.text import escape_control_characters
 from t2i_core.files.byte_size import format_size
 
@@ -14,8 +15,18 @@ report_app = typer.Typer(add_completion=False)
 compare_app = typer.Typer(add_completion=False)
 analyze_app = typer.Typer(add_completion=False)
 
+_PICTURES = "Pictures"
+
 SideOption = Annotated[
-    int, typer.Option("--side", min=16, max=1024, metavar="PIXELS", help="Maximum side of pictures in pixels.")
+    int,
+    typer.Option(
+        "--side",
+        min=16,
+        max=1024,
+        metavar="PIXELS",
+        help="Maximum side of pictures in pixels.",
+        rich_help_panel=_PICTURES,
+    ),
 ]
 
 ImagesFromOption = Annotated[
@@ -27,6 +38,7 @@ ImagesFromOption = Annotated[
         "Images that you evaluated yourself do not need it.",
         file_okay=False,
         exists=True,
+        rich_help_panel=_PICTURES,
     ),
 ]
 
@@ -53,7 +65,14 @@ def _check_table(how: str, table: str | None) -> None:
         raise BadOption(f"--table {table}: a page has all tables; name a --format other than html")
 
 
-@report_app.command()
+@report_app.command(
+    epilog=write_examples(
+        "t2i report t2i-runs/tiam-mini-5bb8ba14",
+        "t2i report RUN RUN --out results.html",
+        "t2i report RUN --format latex > table.tex",
+        "t2i report RUN --format csv --table rows --out values.csv",
+    )
+)
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.")],
     out: Annotated[
@@ -76,7 +95,11 @@ def report(
     side: SideOption = 160,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Write a report of runs as one HTML file, or their numbers as a table. Nothing is generated or judged."""
+    """Write a report of runs as one HTML file, or their numbers as a table.
+
+    The page has scores with intervals, comparisons, analyses, failures and a gallery of the images, and needs no
+    other file. Nothing is generated or judged.
+    """
     from t2i_core.results.run import load_finished_run
 
     _check_table(how, table)
@@ -97,7 +120,14 @@ def report(
         )
 
 
-@compare_app.command()
+@compare_app.command(
+    epilog=write_examples(
+        "t2i compare OLD NEW",
+        "t2i compare OLD NEW --out comparison.html",
+        "t2i compare RUN RUN --a mini --b mini-early",
+        "t2i compare OLD NEW --format csv --table prompts",
+    )
+)
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A", help="Folder of the first run.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Folder of the second run; may be the same.")],
@@ -120,11 +150,16 @@ def compare(
     side: SideOption = 160,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Compare two models, paired, on the prompts and seeds that their runs share."""
+    """Compare two models, paired, on the prompts and seeds that their runs share.
+
+    The difference of each metric has a confidence interval and an unadjusted p-value; then follow the prompts that
+    differ most. With --out, a page shows the pictures of both models side by side. Nothing is generated or judged.
+    """
     from t2i_core.api.resolver import installed_resolver
+    from t2i_core.api.terminal import console
     from t2i_core.results.run import load_finished_run
 
-    from .compare import as_text, check, write_comparison
+    from .compare import check, print_comparison, write_comparison
     from .compare import compare as compare_models
 
     _check_table(how, table)
@@ -136,13 +171,20 @@ def compare(
 
         write_table(found.prompts() if table == "prompts" else found.differences(), how, out)
         return
-    print(as_text(found, most=10))
+    print_comparison(found, console(), most=10)
     if out is not None:
         write_comparison(found, out, side, _warn)
         _print_size(out)
 
 
-@analyze_app.command()
+@analyze_app.command(
+    epilog=write_examples(
+        "t2i analyze RUN",
+        "t2i analyze RUN --only seeds",
+        "t2i analyze RUN --out analyses",
+        "t2i analyze RUN -o tiam.mined=5 --json",
+    )
+)
 def analyze(
     runs: Annotated[
         list[Path],
@@ -169,7 +211,10 @@ def analyze(
     json: Annotated[bool, typer.Option("--json", help="Print JSON, alone on standard output.")] = False,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Print the most telling analyses that the metrics of runs offer beyond their scores, and name the others."""
+    """Print the most telling analyses that the metrics of runs offer beyond their scores, and name the others.
+
+    Several runs are analysed together if their metrics allow it. Nothing is generated or judged.
+    """
     from .analyses import print_analyses
 
     print_analyses(runs, option or [], out, json, images_from or [], only or [], whole)

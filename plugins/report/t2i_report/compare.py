@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
 from t2i_core.api.image import Image
 from t2i_core.api.resolver import Resolver
+from t2i_core.api.terminal import make_table, shown
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
@@ -22,6 +23,10 @@ from .names import model_names, run_names
 from .page import write_page
 from .stored_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
 from .thumbnails import CHUNK, Thumbnails
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 MOST_ROWS = 1000
 """Maximum number of rows of prompts on a page; `--format csv --table prompts` writes all."""
@@ -164,58 +169,53 @@ def _shared(found: ModelComparison) -> set[tuple[str, str, int]]:
     return drawn[0] & drawn[1]
 
 
-def as_text(found: ModelComparison, most: int) -> str:
-    """Return a comparison as text: the differences, and the `most` prompts with the lowest and highest ones."""
-    lines = [f"a: {found.a.name}", f"b: {found.b.name}", ""]
-    rows = [("metric", "a - b", "95 % interval", "p (unadjusted)", "n")]
-    for pair in found.pairs:
-        assert pair.found is not None
-        c = pair.found
-        rows.append(
-            (
-                pair.metric,
-                format_number(c.diff),
-                format_interval(_ends(c.lo, c.hi)),
-                format_p_value(_none_if_nan(c.p)),
-                str(c.n),
-            )
-        )
+def print_comparison(found: ModelComparison, screen: Console, most: int) -> None:
+    """Print a comparison: the differences, and the `most` prompts with the lowest and highest ones."""
+    screen.print(shown(f"a: {found.a.name}"))
+    screen.print(shown(f"b: {found.b.name}"))
     if found.pairs:
-        lines += _aligned(rows)
-    prompts = found.prompts()
-    for metric, own in prompts.groupby("metric", sort=False):
-        shown = own if len(own) <= 2 * most else pd.concat([own.head(most), own.tail(most)])
-        head = f"{len(own)} prompts"
-        if len(own) > 2 * most:
-            head = f"the {most} lowest and {most} highest of {head}"
-        lines += ["", f"{metric}: {head}"]
-        cells = shown[["prompt", "a", "b", "diff", "n"]].itertuples(index=False, name=None)
-        lines += _aligned(
-            [
-                ("prompt", "a", "b", "a - b", "n"),
-                *(
-                    (prompt, format_number(a), format_number(b), format_number(diff), str(n))
-                    for prompt, a, b, diff, n in cells
-                ),
-            ]
+        screen.print(_draw_differences(found.pairs))
+    for metric, prompts in found.prompts().groupby("metric", sort=False):
+        heading, few = f"{metric}: {len(prompts)} prompts", prompts
+        if len(prompts) > 2 * most:
+            heading = f"{metric}: the {most} lowest and {most} highest of {len(prompts)} prompts"
+            few = pd.concat([prompts.head(most), prompts.tail(most)])
+        screen.print()
+        screen.print(shown(heading))
+        screen.print(_draw_prompts(few))
+    lines = [
+        "",
+        *(f"interval of {pair.metric}: {_interval(pair)}" for pair in found.pairs),
+        *(f"note: {note}" for pair in found.pairs if pair.found for note in pair.found.notes),
+        *(f"not compared: {metric}: {why}" for metric, why in found.left_out),
+    ]
+    for line in dict.fromkeys(lines):
+        screen.print(shown(line))
+
+
+def _draw_differences(pairs: Iterable[MetricComparison]) -> Table:
+    table = make_table("metric", "a - b", "95 % interval", "p (unadjusted)", "n")
+    for pair in pairs:
+        assert pair.found is not None
+        difference, low, high, p = (
+            _none_if_nan(number) for number in (pair.found.diff, pair.found.lo, pair.found.hi, pair.found.p)
         )
-    methods = dict.fromkeys(f"interval of {pair.metric}: {_interval(pair)}" for pair in found.pairs)
-    notes = dict.fromkeys(f"note: {note}" for pair in found.pairs if pair.found for note in pair.found.notes)
-    left_out = [f"not compared: {metric}: {why}" for metric, why in found.left_out]
-    return "\n".join(escape_control_characters(line) for line in [*lines, "", *methods, *notes, *left_out])
+        cells = format_number(difference), format_interval((low, high)), format_p_value(p), pair.found.n
+        table.add_row(*map(shown, (pair.metric, *cells)))
+    return table
+
+
+def _draw_prompts(prompts: pd.DataFrame) -> Table:
+    table = make_table("prompt", "a", "b", "a - b", "n")
+    for prompt, a, b, difference, n in prompts[["prompt", "a", "b", "diff", "n"]].itertuples(
+        index=False, name=None
+    ):
+        table.add_row(*map(shown, (prompt, format_number(a), format_number(b), format_number(difference), n)))
+    return table
 
 
 def _none_if_nan(value: float) -> float | None:
     return None if value != value else value
-
-
-def _ends(low: float, high: float) -> tuple[float | None, float | None]:
-    return _none_if_nan(low), _none_if_nan(high)
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def write_comparison(found: ModelComparison, target: Path, side: int, warn: Callable[[str], None]) -> None:

@@ -6,19 +6,21 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image as PILImage
+from rich.console import Console
 from t2i_core.api import ExistingImagesInfo, Generated
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
-from t2i_report.compare import ModelComparison, as_text, compare, write_comparison
+from t2i_report.compare import ModelComparison, compare, print_comparison, write_comparison
 from typer.testing import CliRunner
 
 MakeRun = Callable[..., Run]
@@ -27,6 +29,13 @@ MakeRun = Callable[..., Run]
 @pytest.fixture
 def compared(resolver: StaticResolver) -> Callable[..., ModelComparison]:
     return lambda first, second, a=None, b=None: compare(first, second, (a, b), resolver)
+
+
+def as_text(found: ModelComparison, most: int) -> str:
+    screen = Console(file=StringIO(), width=200)
+    print_comparison(found, screen, most)
+    assert isinstance(screen.file, StringIO)
+    return screen.file.getvalue()
 
 
 def test_two_models_of_one_run_differ_as_the_run_says(compared: Any, shared_run: Run) -> None:
@@ -175,12 +184,12 @@ def test_which_models_must_be_clear(compared: Any, shared_run: Run) -> None:
         compared(shared_run, shared_run, "dark", "ligth")
 
 
-def test_what_a_terminal_is_told(compared: Any, shared_run: Run) -> None:
+def test_the_terminal_shows_differences_and_prompts(compared: Any, shared_run: Run) -> None:
     text = as_text(compared(shared_run, shared_run, "dark", "light"), most=1)
     said = shared_run.comparisons[0]
     low, high = said.ci
-    assert "  p (unadjusted)  n\n" in text
-    assert re.search(rf"bright +{said.diff:.3f} +\[{low:.3f}, {high:.3f}\] +{said.p_unadjusted:.3f} +15\n", text)
+    assert re.search(r"  p \(unadjusted\)  n *\n", text)
+    assert re.search(rf"bright +{said.diff:.3f} +\[{low:.3f}, {high:.3f}\] +{said.p_unadjusted:.3f} +15 *\n", text)
     assert "bright: the 1 lowest and 1 highest of 4 prompts" in text
     assert "interval of bright: paired, " in text
 
