@@ -122,9 +122,22 @@ class PairMetric(Metric):
 
     Attributes:
         crossed: True if seeds are resampled besides prompts, because the same seeds serve all prompts.
+        raters: Facet of rows with the person who answered. If every row has one, people are resampled, crossed
+            with prompts, in the place of seeds.
     """
 
     crossed: ClassVar[bool] = True
+    raters: ClassVar[str | None] = None
+
+    def check_models(self, labels: Sequence[str]) -> None:
+        """Refuse models that cannot be compared, before anything is asked; called once, before any query.
+
+        Args:
+            labels: The labels of all models that are compared, in their order.
+
+        Raises:
+            BadModel: If they cannot be compared.
+        """
 
 
 class TableMetric(Metric):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +26,7 @@ from ..results.score_difference import (
     split_left_out,
 )
 from ..statistics import (
+    NO_VARIATION,
     Estimate,
     PairedDifference,
     Question,
@@ -39,6 +42,8 @@ MOST_LEVELS = 1000
 """Largest number of levels of a facet that is estimated; the measurement table has the others."""
 
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+NO_INTERVAL = f"{NO_VARIATION}: no interval can be formed"
+LevelT = TypeVar("LevelT")
 
 
 @dataclass(frozen=True)
@@ -72,13 +77,7 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
     if table.empty:
         return {model.label: Scores({}, {}) for model in job.models}
     if job.pairs:
-        found = _resample_scores(job, table, interval)
-        labels = [model.label for model in job.models]
-        headline = job.measures[0].name
-        others = {name: estimate for name, estimate in found.items() if name not in labels}
-        return {
-            label: Scores({headline: found[label], **others} if label in found else {}, {}) for label in labels
-        }
+        return _estimate_pairs(job, table, interval)
     (model,) = job.models
     if isinstance(job.instance, SetMetric):
         return {model.label: Scores(_jackknife_scores(job, table), {})}
@@ -102,6 +101,54 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
     ordered = sorted(named, key=lambda n: order.index(n) if n in order else len(order))
     return {
         model.label: Scores({n: named[n] for n in ordered}, {m: f for m, f in facets.items() if f}, tuple(notes))
+    }
+
+
+def _estimate_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores]:
+    """Return each model's scores under a metric of pairs, overall and from the rows of each level alone."""
+    found = _refuse_no_width(job, _resample_scores(job, table, interval))
+    labels = [model.label for model in job.models]
+    headline = job.measures[0]
+    others = {name: estimate for name, estimate in found.items() if name not in labels}
+    levels, notes = _estimate_facets(job, headline, table, partial(_estimate_level, job, interval))
+    scores = {}
+    for label in labels:
+        own = {
+            facet: {level: estimates[label] for level, estimates in of.items() if label in estimates}
+            for facet, of in levels.items()
+        }
+        facets = {headline.name: {facet: of for facet, of in own.items() if of}}
+        scores[label] = Scores(
+            {headline.name: found[label], **others} if label in found else {},
+            facets if any(facets.values()) else {},
+            tuple(notes),
+        )
+    return scores
+
+
+def _estimate_level(job: Job, interval: Question, rows: pd.DataFrame) -> dict[str, Estimate]:
+    """Return the scores from the rows of one level, with the metric's remarks about these rows."""
+    remarks: list[str] = []
+    if isinstance(job.instance, TableMetric):
+        with guard_plugin(job.metric, "to say what must be known of its rows"):
+            remarks = [note.text for note in job.instance.remarks(rows)]
+    found = _refuse_no_width(job, _resample_scores(job, rows, interval))
+    return {name: estimate.with_notes(*remarks) for name, estimate in found.items()}
+
+
+def _refuse_no_width(job: Job, found: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Drop the intervals of no width of models' scores: a rating is not certain because all prompts agree."""
+    labels = {model.label for model in job.models}
+    return {
+        name: replace(
+            estimate,
+            lo=math.nan,
+            hi=math.nan,
+            notes=(*(n for n in estimate.notes if not n.startswith(NO_VARIATION)), NO_INTERVAL),
+        )
+        if estimate.se == 0 and name in labels
+        else estimate
+        for name, estimate in found.items()
     }
 
 
@@ -175,10 +222,10 @@ def _estimate_mean(
 
 
 def _estimate_facets(
-    job: Job, measure: SettledMeasure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
-) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
+    job: Job, measure: SettledMeasure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], LevelT | None]
+) -> tuple[dict[str, dict[str, LevelT]], list[str]]:
     """Estimate a measure for each level of its facets."""
-    found: dict[str, dict[str, Estimate]] = {}
+    found: dict[str, dict[str, LevelT]] = {}
     notes = []
     of_prompts = sorted({facet for prompt in job.prompts for facet in prompt.facets})
     wanted = (name for facet in measure.facets for name in (of_prompts if facet == "*" else [facet]))

@@ -13,7 +13,7 @@ from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMet
 from ..results.numbers import make_interval, make_number
 from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
-from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
+from ..statistics import ONE_ANNOTATOR, ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable, find_shared_prompts
 from .job import Job, SampleSet
 from .judge_agreement import compare_judges
@@ -32,7 +32,7 @@ _UNITS = {
     PairMetric: "pairs",
 }
 
-_LEFT_OUT = {ONE_PROMPT: "prompt", ONE_SEED: "seed"}
+_LEFT_OUT = {ONE_PROMPT: "prompt", ONE_SEED: "seed", ONE_ANNOTATOR: "rater"}
 """Notes on variation that is not in an interval, each with the facet whose levels always lack it."""
 
 
@@ -210,7 +210,9 @@ def _make_result(
         scores={name: _make_score(e) for name, e in scores.scores.items()},
         facets={
             measure: {
-                facet: {level: _make_score(e) for level, e in levels.items()} for facet, levels in facets.items()
+                # of a level of pairs nothing else tells how many battles it has, and whether they suffice
+                facet: {level: _make_score(e, every_note=job.pairs) for level, e in levels.items()}
+                for facet, levels in facets.items()
             }
             for measure, facets in scores.facets.items()
         },
@@ -315,7 +317,7 @@ def _compare_models(
     ], notes
 
 
-def _make_score(estimate: Estimate) -> Score:
-    """Return a score with its interval, and notes on variation that the interval lacks."""
-    notes = [note for note in estimate.notes if note in _LEFT_OUT]
+def _make_score(estimate: Estimate, every_note: bool = False) -> Score:
+    """Return a score with its interval, and notes on variation that the interval lacks, or every note."""
+    notes = [note for note in estimate.notes if every_note or note in _LEFT_OUT]
     return Score(value=make_number(estimate.value), ci=make_interval(estimate), notes=notes)

@@ -20,6 +20,7 @@ from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import ResolvedComponent
 from ..statistics import (
+    Crossing,
     PairedDifference,
     Question,
     block_jackknife,
@@ -80,14 +81,14 @@ class Clusters(TypedDict):
 
     Attributes:
         prompt: Cluster of each row's prompt, shape (n,).
-        seed: Seed of each row, shape (n,); None if rows have no seeds.
-        crossed: True if prompts share their seeds.
+        seed: Seed of each row, or the person who answered, shape (n,); None if rows have no seeds.
+        crossed: True if prompts share their seeds; `annotators` if `seed` names people.
         strata: Category of each row's prompt, shape (n,); None if prompts were not drawn by category.
     """
 
     prompt: NDArray[Any]
     seed: NDArray[Any] | None
-    crossed: bool
+    crossed: Crossing
     strata: NDArray[Any] | None
 
 
@@ -153,12 +154,17 @@ def select_shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
 def find_clusters(scoring: Scoring, rows: pd.DataFrame) -> Clusters:
     """Return the clusters to resample, as arguments of the statistics."""
     metric, strata = scoring.instance, scoring.instance.strata
-    crossed = metric.crossed if isinstance(metric, PairMetric) else True
+    crossed: Crossing = scoring.shares_seeds
+    crossing = "seed"
+    if isinstance(metric, PairMetric):
+        crossed = crossed and metric.crossed
+        if metric.raters is not None and metric.raters in rows and rows[metric.raters].notna().all():
+            crossed, crossing = "annotators", metric.raters
     return {
         "prompt": rows["cluster"].cat.codes.to_numpy(),
         # values of a prompt, which the table may hold besides those of its images, have no seed
-        "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
-        "crossed": crossed and scoring.shares_seeds,
+        "seed": rows[crossing].cat.codes.to_numpy() if crossing in rows and rows[crossing].notna().all() else None,
+        "crossed": crossed,
         "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
     }
 

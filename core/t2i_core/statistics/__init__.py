@@ -25,8 +25,8 @@ from .comparison import PairedDifference, holm, limit_difference, paired_differe
 from .corrected_statistics import corrected_statistic_differences, corrected_statistics
 from .correction import CorrectedEstimate, corrected_difference, corrected_mean
 from .correlation import Correlation, kendall, spearman
-from .design import ONE_PROMPT, ONE_SEED, Question
-from .estimate import Estimate
+from .design import ONE_ANNOTATOR, ONE_PROMPT, ONE_SEED, Crossing, Question
+from .estimate import NO_VARIATION, Estimate
 from .item_pairs import PairCounts, Pairs, count_pairs, make_pairs, pair_items
 from .label_sampling import LabelAllocation, LabelDraw, allocate_labels, draw_cells, draw_labels
 from .means import mean_interval
@@ -36,10 +36,13 @@ from .resampling import block_jackknife, cluster_weights, statistic_intervals
 from .spread import Spread, level_spread
 
 __all__ = [
+    "NO_VARIATION",
+    "ONE_ANNOTATOR",
     "ONE_PROMPT",
     "ONE_SEED",
     "CorrectedEstimate",
     "Correlation",
+    "Crossing",
     "Estimate",
     "LabelAllocation",
     "LabelDraw",

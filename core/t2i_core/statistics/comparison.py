@@ -10,7 +10,7 @@ import numpy as np
 import scipy  # its `special` is imported when it is first used
 from numpy.typing import ArrayLike
 
-from .design import Design, Floats, Question
+from .design import Crossing, Design, Floats, Question
 from .estimate import Estimate, Range, check_level, check_range
 from .means import estimate_mean, sample_and_design
 from .resampling import Draws, Statistic, replicate
@@ -76,7 +76,7 @@ def paired_difference(
     low: float | None = None,
     high: float | None = None,
     level: float = 0.95,
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
 ) -> PairedDifference:
     """Compare two models' means, a - b, on the samples that both have.
@@ -122,7 +122,7 @@ def statistic_differences(
     seed: ArrayLike | None,
     *,
     interval: Question = "new",
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
     low: float | None = None,
     high: float | None = None,

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from .comparison import PairedDifference, limit_difference, make_comparison
 from .correction import CorrectedEstimate, check_lam, limit_value, note_gain, refuse, refuse_few
-from .design import Floats, Question
+from .design import Crossing, Floats, Question
 from .estimate import Estimate, Form, Range, check_level
 from .label_design import LabelDesign, make_label_design
 from .power_tuning import PSEUDO_ERRORS
@@ -128,7 +128,7 @@ def _replicate(
     label_strata: ArrayLike | None,
     lam: float | None,
     interval: Question,
-    crossed: bool,
+    crossed: Crossing,
     strata: ArrayLike | None,
     rounds: int,
     rng_seed: int,
@@ -176,7 +176,7 @@ def corrected_statistics(
     label_strata: ArrayLike | None = None,
     lam: float | None = None,
     interval: Question = "new",
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
     ranges: Mapping[str, Range] | None = None,
     level: float = 0.95,
@@ -247,7 +247,7 @@ def corrected_statistic_differences(
     label_strata: ArrayLike | None = None,
     lam: float | None = None,
     interval: Question = "new",
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
     low: float | None = None,
     high: float | None = None,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .comparison import PairedDifference, limit_difference, make_comparison, paired_difference
-from .design import Design, Floats, Question, make_design
+from .design import Crossing, Design, Floats, Question, make_design
 from .estimate import (
     Estimate,
     Form,
@@ -143,7 +143,7 @@ def corrected_mean(
     low: float | None = None,
     high: float | None = None,
     level: float = 0.95,
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
 ) -> CorrectedEstimate[Estimate]:
     """Return the mean of people's values over all rows, from the judge's values and a random part of people's.
@@ -266,7 +266,7 @@ def corrected_difference(
     low: float | None = None,
     high: float | None = None,
     level: float = 0.95,
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
 ) -> CorrectedEstimate[PairedDifference]:
     """Compare two models' means of people's values, a - b, on the (prompt, seed) cells that both have.

@@ -20,6 +20,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 Question = Literal["new", "prompts", "seeds"]
+Crossing = bool | Literal["annotators"]
+"""Whether prompts share their seeds; `annotators`: the labels of seeds are those of the people who answered."""
 
 QUESTIONS = {
     "new": "new prompts of this kind and new seeds",
@@ -28,6 +30,7 @@ QUESTIONS = {
 }
 ONE_PROMPT = "one prompt: prompt variation is not in the interval"
 ONE_SEED = "one seed: seed variation is not in the interval"
+ONE_ANNOTATOR = ONE_SEED.replace("seed", "annotator")
 FEW = 10  # with fewer clusters an interval is called rough
 
 Codes = NDArray[np.intp]
@@ -188,7 +191,7 @@ def make_design(
     n: int,
     *,
     interval: Question,
-    crossed: bool,
+    crossed: Crossing,
     strata: ArrayLike | None = None,
 ) -> Design:
     """Choose the clusters that are resampled to answer a question. See `mean_interval` for the arguments.
@@ -197,6 +200,30 @@ def make_design(
         ValueError: If labels are missing or have the wrong shape, the question is unknown, there are no rows, or a
             prompt lies in two strata.
     """
+    design = _choose_design(prompt, seed, n, interval=interval, crossed=bool(crossed), strata=strata)
+    return _name_annotators(design) if crossed == "annotators" else design
+
+
+def _name_annotators(design: Design) -> Design:
+    """Return a design whose words name annotators in the place of seeds."""
+    texts = {name: getattr(design, name) for name in ("question", "clusters", "trial_name")}
+    return replace(
+        design,
+        **{name: text.replace("seed", "annotator") for name, text in texts.items()},
+        notes=tuple(note.replace("seed", "annotator") for note in design.notes),
+    )
+
+
+def _choose_design(
+    prompt: ArrayLike,
+    seed: ArrayLike | None,
+    n: int,
+    *,
+    interval: Question,
+    crossed: bool,
+    strata: ArrayLike | None,
+) -> Design:
+    """Return the design of `make_design` in words for seeds."""
     if interval not in get_args(Question):
         raise ValueError(f"interval must be one of {', '.join(get_args(Question))}, got {interval!r}")
     if n == 0:

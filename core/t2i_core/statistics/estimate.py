@@ -14,6 +14,9 @@ from .proportions import clopper_pearson, wilson
 Form = Literal["t", "logit", "wilson"]
 Range = tuple[float | None, float | None]
 
+NO_VARIATION = "no variation among the values"
+"""Beginning of the note on values that are all equal."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -122,8 +125,8 @@ def estimate_constant(value: float, design: Design, *, bounds: Range, level: flo
     """
     low, high = bounds
     if low is None or high is None:
-        note = "no variation among the values: the interval has no width"
-        method = f"none ({note.split(':')[0]})"
+        note = f"{NO_VARIATION}: the interval has no width"
+        method = f"none ({NO_VARIATION})"
         return Estimate(
             value, value, value, method, design.question, design.n_clusters, None, 0.0, (*design.notes, note)
         )

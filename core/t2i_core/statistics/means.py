@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .design import FEW, Design, Floats, Question, make_design
+from .design import FEW, Crossing, Design, Floats, Question, make_design
 from .estimate import (
     Estimate,
     Form,
@@ -87,7 +87,7 @@ def sample_and_design(
     strata: ArrayLike | None,
     *,
     interval: Question,
-    crossed: bool,
+    crossed: Crossing,
 ) -> tuple[WeightedRows, Design]:
     """Return a mean's sample and design, without rows of weight 0. Arguments are those of `mean_interval`."""
     sample, kept = make_sample(value, weights)
@@ -121,7 +121,7 @@ def mean_interval(
     low: float | None = None,
     high: float | None = None,
     level: float = 0.95,
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
 ) -> Estimate:
     """Return the mean of a measure over samples, with its confidence interval.
@@ -143,7 +143,8 @@ def mean_interval(
         low: Lower end of the measure's declared range, in its unit.
         high: Upper end of the same range.
         level: The confidence level, in (0, 1).
-        crossed: True if prompts share their seeds; if False, prompts are the clusters.
+        crossed: True if prompts share their seeds; if False, prompts are the clusters. `annotators`: `seed` names
+            the people who answered, who are crossed with prompts.
         strata: The category of each row's prompt, shape (n,), if prompts were drawn by category; prompts are then
             compared within their category.
 

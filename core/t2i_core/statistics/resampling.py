@@ -11,7 +11,7 @@ import numpy as np
 import scipy  # its `special` is imported when it is first used
 from numpy.typing import ArrayLike
 
-from .design import Design, Floats, Question, Term, encode_levels, make_design
+from .design import Crossing, Design, Floats, Question, Term, encode_levels, make_design
 from .estimate import (
     Estimate,
     Form,
@@ -148,7 +148,7 @@ def replicate(
     seed: ArrayLike | None,
     *,
     interval: Question,
-    crossed: bool,
+    crossed: Crossing,
     strata: ArrayLike | None,
     rounds: int,
     rng_seed: int,
@@ -179,7 +179,7 @@ def statistic_intervals(
     seed: ArrayLike | None,
     *,
     interval: Question = "new",
-    crossed: bool = True,
+    crossed: Crossing = True,
     strata: ArrayLike | None = None,
     ranges: Mapping[str, Range] | None = None,
     level: float = 0.95,

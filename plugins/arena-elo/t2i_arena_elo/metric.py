@@ -45,6 +45,7 @@ class Elo(TableMetric, PairMetric):
 
     # battles of one prompt, in both orders and with several seeds, are not independent, so prompts are resampled
     crossed = False
+    raters = "rater"
 
     def __init__(self, setup: Setup[EloOptions]) -> None:
         super().__init__(setup)
@@ -162,10 +163,8 @@ class Elo(TableMetric, PairMetric):
         battles = battles_of(table)
         counts = ", ".join(f"{count} {verdict}" for verdict, count in battles.counts().items() if count)
         yield Note(f"{len(table)} battles (left was shown first): {counts}")
-        if battles.human.any():
-            yield Note(
-                "people voted: these intervals do not cover variation between annotators; those of t2i analyze do"
-            )
+        if battles.human.any() and not battles.human.all():
+            yield Note("not all battles are people's: the intervals do not cover variation between annotators")
         decided = self.prepare(table)
         yield from map(Note, ("no battle was decided",) if decided is None else decided.model_fit.notes)
 

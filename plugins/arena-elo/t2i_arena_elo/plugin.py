@@ -44,7 +44,9 @@ def t2i_metrics() -> list[MetricInfo]:
             loading=Loading(weights=_battles),
             measures=(
                 Measure(
-                    "elo", "Rating on the Elo scale: a gap of 400 points means odds of 10 to 1; the mean is 1000."
+                    "elo",
+                    "Rating on the Elo scale: a gap of 400 points means odds of 10 to 1; the mean is 1000.",
+                    facets=("subset",),
                 ),
                 Measure(
                     "win",

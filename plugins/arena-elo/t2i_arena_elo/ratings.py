@@ -109,7 +109,8 @@ def rate(
     own = np.eye(len(present) + 1)[:-1]
     halves = [POINTS * _half_width(design, terms, own, level) for terms in covariances]
     if clusters and not halves[0].any():
-        notes = (*notes, f"no variation among {design.clusters}: the intervals have no width")
+        notes = (*notes, f"no variation among {design.clusters}, so intervals cannot be computed")
+        halves = [np.full(len(present), np.nan)] * 2
     columns: dict[str, Floats] = {"rating": rating}
     for prefix, half in zip(("", "sandwich_"), halves, strict=True):
         columns |= {f"{prefix}low": rating - half, f"{prefix}high": rating + half}

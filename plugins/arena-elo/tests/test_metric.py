@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def run(answer, *, models=2, capability="prefer", **options):
+def run(answer, *, models=2, capability="prefer", out="run", interval="prompts", **options):
     """A run of elo with a judge that answers each query by a function."""
     asked = []
 
@@ -53,8 +54,8 @@ def run(answer, *, models=2, capability="prefer", **options):
     judge = JudgeInfo(name="judge", summary="J.", capabilities={capability: frozenset()}, create=lambda s: Judge())
     given = [ModelRequest(TEST_MODEL, name) for name in "abc"[:models]]
     found = evaluate(
-        ELO, given, prompts="list", options={"elo": options}, out="run", resolver=StaticResolver(judge, PROMPTS),
-        interval="prompts",
+        ELO, given, prompts="list", options={"elo": options}, out=out, resolver=StaticResolver(judge, PROMPTS),
+        interval=interval,
     )  # fmt: skip
     return found, asked
 
@@ -131,6 +132,45 @@ def test_a_pilot_moves_the_share_to_pairs_that_tell_more(tmp_path):
     assert tmp_path / "pilot.csv" in ELO.loading.weights(None, EloOptions(pilot=tmp_path / "pilot.csv"))
 
 
+def test_ratings_of_each_subset_are_in_the_results_with_honest_intervals():
+    found, _ = run(lambda q: Preference("tie" if q.texts[0][-1] in "024" else "first"))
+    (a, b) = found.results
+    assert set(a.facets["elo"]["subset"]) == {"easy", "hard"}
+    mean = [
+        (a.facets["elo"]["subset"][name].value + b.facets["elo"]["subset"][name].value) / 2
+        for name in ("easy", "hard")
+    ]
+    assert mean == pytest.approx([1000, 1000])
+    hard = a.facets["elo"]["subset"]["hard"]  # ties only: nothing varies
+    assert hard.value == pytest.approx(1000)
+    assert any("3 prompts" in note for note in hard.notes)
+    assert list(hard.ci) == [None, None]
+
+
+def test_the_interval_of_peoples_votes_covers_annotators_and_prompts(tmp_path, tournament):
+    """People who agree with nobody but themselves make ratings less certain than so many independent verdicts."""
+    rng = np.random.default_rng(3)
+    likes = {f"person {n}": 0.5 + 0.4 * (-1) ** n for n in range(12)}
+    votes = [
+        Battle(f"p{n}", "a", "b", "left" if rng.random() < share else "right", judge=name, human=True)
+        for name, share in likes.items()
+        for n in range(6)
+    ]
+    write_battles(tmp_path / "people.csv", votes)
+    write_battles(tmp_path / "models.csv", [replace(vote, human=False) for vote in votes])
+    (people, _), (models, _) = (
+        run(by_number, battles=[str(tmp_path / f"{name}.csv")], out=name, interval="new")[0].results
+        for name in ("people", "models")
+    )
+    assert (
+        people.interval
+        == "two-way t over prompts x annotators, reweighted 1000 times; new prompts of this kind and new annotators"
+    )
+    assert "prompts" in models.interval and "annotators" not in models.interval
+    assert people.score == pytest.approx(models.score)
+    assert np.ptp(people.ci) > 2 * np.ptp(models.ci)
+
+
 def test_aggregate_under_weights_is_the_rating_of_battles_so_often(tournament, table_of):
     battles = tournament(np.random.default_rng(0), np.array([-0.4, 0.0, 0.5]), 20, gamma=0.2)
     table = table_of(battles)
@@ -180,7 +220,7 @@ def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
     (result, _) = found.results
     assert (result.n_ok, result.n_excluded) == (2, 4)
     assert result.score == pytest.approx(1000)
-    assert any(note.startswith("people voted") for note in result.notes)
+    assert "annotators" in result.interval
 
 
 def test_a_file_of_other_prompts_is_refused(tmp_path):

@@ -121,10 +121,11 @@ def test_one_prompt_gives_no_interval():
     assert "one prompt, so intervals cannot be computed" in found.notes
 
 
-def test_prompts_that_all_say_the_same_give_intervals_of_no_width_which_is_said():
+def test_prompts_that_all_say_the_same_give_no_intervals():
     found = rate(Battles.of(Battle(f"p{n}", *pair, "tie") for n in range(20) for pair in ("ab", "ba")))
-    assert found.table["low"].tolist() == found.table["high"].tolist() == pytest.approx([1000, 1000])
-    assert found.notes == ("no variation among prompts: the intervals have no width",)
+    assert found.table["rating"].tolist() == pytest.approx([1000, 1000])
+    assert found.table[["low", "high", "sandwich_low", "sandwich_high"]].isna().all(axis=None)
+    assert found.notes == ("no variation among prompts, so intervals cannot be computed",)
 
 
 ORDERS = {
