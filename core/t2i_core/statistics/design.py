@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Question = Literal["new", "prompts", "seeds"]
 Crossing = bool | Literal["annotators"]
-"""Whether prompts share their seeds; `annotators`: the labels of seeds are those of the people who answered."""
+"""True if prompts share their seeds; `annotators`: the labels of seeds are those of the people who answered."""
 
 QUESTIONS = {
     "new": "new prompts of this kind and new seeds",
