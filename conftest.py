@@ -55,7 +55,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Remember what was skipped (an expected failure is no skip)."""
+    """Remember what was skipped (an expected failure is not a skip)."""
     if report.skipped and not hasattr(report, "wasxfail"):
         _skipped.append(report.nodeid)
 

@@ -17,7 +17,7 @@ SALTS = 20
 #: A trained judge's own rates are measured on pictures of other salts: this much is added to them.
 APART = 1000
 #: An ideal judge reads annotations, so small pictures do; the trained ones see them as large as their users do, a
-#: little noisier, for so many are drawn.
+#: little noisier, because thousands are drawn.
 ORACLE, TRAINED = {"size": 64, "spp": 2}, {"spp": 8}
 
 

@@ -49,7 +49,7 @@ def fresh_environment(place: Path, wheels: Iterable[Path], *others: str) -> Comm
 
 
 def make_command(place: Path) -> Command:
-    """Return what runs a command of the environment in a folder, with a cache of its own, and gives its output."""
+    """Return a function that runs a command of the environment in a folder, with a new cache: its output."""
     bin_folder = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("T2I_", "PYTHON", "VIRTUAL_ENV", "PYTEST"))}
     env |= {"T2I_CACHE_DIR": str(place / "cache")}

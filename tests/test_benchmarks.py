@@ -16,7 +16,7 @@ BENCHMARKS = Path(__file__).parent / "benchmarks"
 
 
 def measured(script: str, samples: int) -> dict[str, Any]:
-    """Run a benchmark in a process of its own."""
+    """Run a benchmark in its own process."""
     done = subprocess.run(
         [sys.executable, BENCHMARKS / script, str(samples)], capture_output=True, text=True, timeout=600
     )

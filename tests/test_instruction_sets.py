@@ -64,7 +64,7 @@ def environment(name: str, threads: int) -> dict[str, str]:
 
 
 def run_pytest(arguments: list[str], variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run the tests among the arguments, except the slow ones, in a process of their own."""
+    """Run the tests among the arguments, except the slow ones, in a separate process."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKS, *arguments]
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
 

@@ -13,7 +13,7 @@ CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
 
 def run_pytest(folder: Path, body: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run one test with the repository's conftest.py in a project of its own."""
+    """Run one test with the repository's conftest.py in a separate project."""
     (folder / "conftest.py").write_text(CONFTEST.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "test_it.py").write_text(f"from pathlib import Path\n\ndef test_it(tmp_path):\n    {body}\n")
     (folder / "pytest.ini").write_text("[pytest]\n")

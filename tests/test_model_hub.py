@@ -104,7 +104,7 @@ class Session:
 
 
 def environment(hub: Hub, home: Path) -> dict[str, str]:
-    """Return the environment of a user whose hub this is, with folders of its own."""
+    """Return the environment of a user whose hub this is, with its own folders."""
     left_out = ("HF_", "HUGGING", "T2I_", "TORCH_HOME", "XDG_")
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith(left_out)},
@@ -168,7 +168,7 @@ def served(state: State, name: str) -> bytes:
 
 
 def test_the_headline_command_evaluates_sd2_from_its_mirror(hub: Hub, tmp_path: Path) -> None:
-    """In a process of its own."""
+    """Run in a separate process."""
     before = len(hub.state.log)
     done = subprocess.run(
         [sys.executable, "-m", "t2i_cli", *HEADLINE, "--out", str(tmp_path / "run"), "--json"],

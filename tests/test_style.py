@@ -1,11 +1,14 @@
-"""Wording of documents, help, messages and docstrings: phrases that are not plain English, with better ones."""
+"""Wording of documents, help, messages, docstrings, comments and tests' names: phrases with plainer ones."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
 import subprocess
+import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +49,7 @@ LEFT = (
     "plugins/diffusers/t2i_diffusers/single_file.py",
     "plugins/miniworld/t2i_miniworld/owners.py",
     "plugins/miniworld/t2i_miniworld/phrases.py",
+    "plugins/miniworld/t2i_miniworld/shapes/turned.py",
     "plugins/open-clip/t2i_open_clip/sources.py",
     "plugins/people/t2i_people/question_match.py",
 )
@@ -76,11 +80,14 @@ def test_documents_and_messages_are_in_plain_english() -> None:
     assert not found, "\n".join(found)
 
 
-def test_help_and_docstrings_are_in_plain_english() -> None:
+def test_help_docstrings_and_comments_are_in_plain_english() -> None:
+    sources = set(list_files(*SOURCES))
     found = [
         f"{name}, line {first + line - 1}: {phrase!r}: better {better}"
-        for name in list_files(*SOURCES)
-        for first, text, is_summary in list_texts(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        for name in list_files("*.py", ":!tests/test_style.py")
+        for first, text, is_summary in list_texts(
+            (ROOT / name).read_text(encoding="utf-8"), strings=name in sources
+        )
         for line, phrase, better in (
             *find_phrases(text, PHRASES),
             *(find_phrases(text, HEADLESS, at_start=True) if is_summary else ()),
@@ -103,17 +110,25 @@ def list_files(*patterns: str) -> list[str]:
 
 def find_phrases(text: str, phrases: Phrases, at_start: bool = False) -> Iterator[tuple[int, str, str]]:
     """Yield line, phrase and better wording of each phrase in a text, or of each that begins it."""
+    if not compile_phrases(tuple(phrases), at_start).search(text):
+        return
     for pattern, better in phrases.items():
-        spaced = pattern.replace(" ", r"\s+")
-        whole = re.compile(
-            rf"\A\s*{spaced}\b" if at_start else rf"(?:(?<!\w)|(?=,)){spaced}(?!\w)", 0 if at_start else re.I
-        )
-        for match in whole.finditer(text):
+        for match in compile_phrases((pattern,), at_start).finditer(text):
             yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), better
 
 
-def list_texts(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
-    """Yield line, text and whether it is a summary of each text in source; of a docstring, the first line."""
+@cache
+def compile_phrases(patterns: tuple[str, ...], at_start: bool) -> re.Pattern[str]:
+    """Return a regular expression of any of some phrases."""
+    either = "|".join(f"(?:{pattern})" for pattern in patterns).replace(" ", r"\s+")
+    if at_start:
+        return re.compile(rf"\A\s*(?:{either})\b")
+    return re.compile(rf"(?:(?<!\w)|(?=,))(?:{either})(?!\w)", re.I)
+
+
+def list_texts(source: str, strings: bool) -> Iterator[tuple[int, str, bool]]:
+    """Yield line, text and whether it is a summary of each docstring and comment, and of all strings if wanted."""
+    tree = ast.parse(source)
     inner: set[int] = set()
     docstrings: set[int] = set()
     summaries: set[int] = set()
@@ -124,13 +139,16 @@ def list_texts(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
             summaries.add(id(node.value))
         elif isinstance(node, ast.JoinedStr):
             inner |= {id(part) for part in node.values}
-            yield (
-                node.lineno,
-                "".join(p.value if isinstance(p, ast.Constant) else "{}" for p in node.values),
-                False,
-            )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
-            if id(node) in docstrings:
-                yield node.lineno, node.value.strip().partition("\n")[0], True
-            else:
-                yield node.lineno, node.value, id(node) in summaries
+            parts = [p.value if isinstance(p, ast.Constant) else "{}" for p in node.values]
+            if strings:
+                yield node.lineno, "".join(map(str, parts)), False
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in inner
+            and (strings or id(node) in docstrings)
+        ):
+            yield node.lineno, node.value, strings and id(node) in docstrings | summaries
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string, False

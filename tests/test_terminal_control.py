@@ -129,7 +129,7 @@ def t2i(work: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_a_terminal(work: Path, *words: str) -> str:
-    """Run a command on a terminal of its own; return all that it was sent."""
+    """Run a command on a new terminal; return all that the terminal receives."""
     ours, theirs = pty.openpty()
     said: list[bytes] = []
 

@@ -1,4 +1,4 @@
-"""A stranger's plugin: from wheels alone, in an environment of its own."""
+"""A third-party plugin, installed from wheels alone in its own environment."""
 
 from __future__ import annotations
 

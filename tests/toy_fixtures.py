@@ -169,7 +169,7 @@ def t2i(site: Path):
 
 @pytest.fixture
 def t2i_process(site: Path):
-    """Run the command in a process of its own, as a user does."""
+    """Run the command in its own process, as a user does."""
 
     def run(
         *words: object, stderr: int = subprocess.PIPE, stdin: int | None = None

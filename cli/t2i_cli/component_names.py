@@ -60,14 +60,14 @@ def _correct_address(key: str, registry: Registry) -> str:
     kind = find_kind(head) if colon else None
     if kind:
         return f"{kind}:{registry.correct_case(rest, kind)}"
-    return key if colon else registry.correct_case(key, *KINDS)  # what is no kind is refused later
+    return key if colon else registry.correct_case(key, *KINDS)  # a wrong kind is refused later
 
 
 def refuse_folders(request: Request, registry: Registry) -> None:
     """Refuse a folder in place of a generator, and say which generator reads it.
 
     Raises:
-        UnknownName: A model is no generator but a folder.
+        UnknownName: A model names a folder, not a generator.
     """
     for model in request.models:
         for spec in map(str, list_values(model.spec)):

@@ -9,6 +9,6 @@ import pytest
 
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a test a cache of its own, and a folder of its own to work in."""
+    """Give a test its own cache and its own working folder."""
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

@@ -209,7 +209,7 @@ def is_own(found: Mapping[str, object], top: str, name: str, own: Mapping[str, b
 
 @contextmanager
 def scratch(pristine: Path) -> Iterator[Path]:
-    """Give a folder of its own with a copy of a pristine one in it, as `real`, and an empty one, `outside`."""
+    """Give a new folder with a copy of a pristine one in it, as `real`, and an empty one, `outside`."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name).resolve()
         shutil.copytree(pristine, root / "real", symlinks=True)

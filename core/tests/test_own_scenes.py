@@ -1,4 +1,4 @@
-"""Scenes of one's own prompts: read from texts with `--scenes`, or given in short form in a file."""
+"""Scenes of users' prompts: read from texts with `--scenes`, or given in short form in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of users: what is there, and what is said of what cannot be read."""
+"""Users' tables: their content, and errors about tables that cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Things by name from YAML, and what is said of files that hold none."""
+"""Entries by name from YAML, and errors about other files."""
 
 from __future__ import annotations
 

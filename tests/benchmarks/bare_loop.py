@@ -18,7 +18,7 @@ def run_bare_loop(samples: int, folder: Path) -> None:
     """Make, keep, judge and measure the null world's images.
 
     It encodes each image as PNG, hashes and writes it, inserts a row for the image and one for the observation,
-    each in a transaction of its own, reads both back and writes a line in each of two CSV files.
+    each in its own transaction, reads both back and writes a line in each of two CSV files.
 
     Args:
         samples: Number of samples.

@@ -17,7 +17,7 @@ from null_world import evaluate_null
 
 
 def main(samples: int) -> None:
-    """Run with so many samples and print what it took."""
+    """Run with a number of samples and print time and memory."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["T2I_CACHE_DIR"] = str(Path(folder) / "cache")
         started = time.perf_counter()

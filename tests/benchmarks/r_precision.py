@@ -48,7 +48,7 @@ def _never(_: object) -> Any:
 
 
 def job(images: int, **options: Any) -> Job:
-    """What a run over so many captions measures."""
+    """Return the measurements of a run over a number of captions."""
     model = GeneratorInfo(name="model", summary="Is never asked.", create=_never, code=())
     judge = JudgeInfo(
         name="judge", summary="Is never asked.", capabilities={"embed": frozenset()}, create=_never, code=()

@@ -34,7 +34,7 @@ LABELS = (
 
 
 class Fast:
-    """Draws a colour of its own for each prompt and seed, and finds three objects in every image."""
+    """Draws another colour for each prompt and seed, and finds three objects in every image."""
 
     def __init__(self, setup: Any) -> None:
         left, right = np.zeros((2, SIZE, SIZE), bool)
@@ -77,7 +77,7 @@ class WithJudge(Registry):
 
 
 def main(samples: int) -> None:
-    """Score so many samples twice and print what the second scoring took."""
+    """Score a number of samples twice and print the time of the second scoring."""
     model = GeneratorInfo(name="fast", summary="Fast.", create=Fast)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["T2I_CACHE_DIR"] = str(Path(folder) / "cache")

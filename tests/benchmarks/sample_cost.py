@@ -65,7 +65,7 @@ Times = dict[str, float]
 
 
 def time_runs(samples: int) -> Times:
-    """Return the processor seconds of each run, and of the bare loop, with so many samples."""
+    """Return the processor seconds of each run, and of the bare loop, with a number of samples."""
     from bare_loop import run_bare_loop
 
     with _scratch() as folder:

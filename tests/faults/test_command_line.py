@@ -70,7 +70,7 @@ SIMULATOR_EVAL = shlex.split(
 
 @pytest.fixture
 def t2i(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
-    """Runs the command line, with the small world as a plugin, in a folder of its own."""
+    """Runs the command line, with the small world as a plugin, in a new folder."""
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
@@ -149,7 +149,7 @@ def test_an_interrupted_run_shows_no_numbers(
 
 
 class Process:
-    """A `t2i` process in a session of its own, as a terminal starts it."""
+    """A `t2i` process in its own session, as a terminal starts it."""
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.folder = folder

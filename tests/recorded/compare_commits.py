@@ -64,7 +64,7 @@ class Side:
     Attributes:
         name: `before` or `after`.
         tree: Where the checkout is.
-        scratch: A folder of its own for cache and runs.
+        scratch: An empty folder for cache and runs.
     """
 
     name: str

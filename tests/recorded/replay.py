@@ -27,7 +27,7 @@ from t2i_core.engine.component import Component
 
 Swap = Callable[[Component[Any]], Component[Any]]
 REAL = ("folder",)
-"""Generators that are no models: they are run as they are."""
+"""Generators without weights: they run as they are."""
 GRID = "inception-v3"
 """The judge that `grid_features` stands in for: Inception's weights are not part of the project."""
 

@@ -32,7 +32,7 @@ class Plot:
     """Fields that all figures of numbers share.
 
     Attributes:
-        facet: Columns of which each level has a panel of its own.
+        facet: Columns of which each level has its own panel.
         note: A line above the figure, such as the meaning of its reference line.
         data: The table to draw; if None, the table of the analysis.
         hover: Further columns that are shown when the pointer is over a mark.

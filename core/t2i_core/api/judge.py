@@ -17,7 +17,7 @@ Capability = str
 
 FOR_PEOPLE = "people"
 """The param of a query that only judges of people's answers (`JudgeInfo.by_people`) get. No other judge's answer
-depends on it, so it is no part of other answers' keys."""
+depends on it, so it is not in other answers' keys."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Component(Generic[InfoT]):
         spec: The name as the user wrote it (`simulator`, `folder:images`).
         info: The descriptor.
         options: All options, with defaults.
-        argument: The text after the colon; None if there is none.
+        argument: The text after the colon; None without a colon.
         dist: Name of the distribution.
         version: Version of the distribution.
         module: The plugin's light module.

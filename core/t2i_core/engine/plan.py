@@ -39,9 +39,9 @@ class Plan:
         request: The request.
         jobs: The metrics, each on its samples.
         images: The samples whose images are generated and not measured (`t2i generate`); there are no jobs then.
-        sinks: Where the finished run is written to. They are no part of its identity.
-        people: The judge that gives people's labels, by which scores are corrected; None if they are not. It is no
-            part of the run's identity, because it changes no score.
+        sinks: Where the finished run is written to. They do not belong to its identity.
+        people: The judge that gives people's labels, by which scores are corrected; None if they are not. It
+            does not belong to the run's identity, because it changes no score.
         folder: The run's folder.
         digest: The run's identity.
         installed: Every installed component.

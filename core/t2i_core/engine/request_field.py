@@ -28,7 +28,7 @@ class CommandOption:
     Attributes:
         metavar: Placeholder of the value in help texts; empty for flags and choices.
         name: Name of the option (`metric` for the field `metrics`); empty if it is the field's own.
-        short: One-letter form (`-o`); empty if there is none.
+        short: One-letter form (`-o`), or empty.
         repeated: Whether the option is given once per value.
         commands: Commands that take the option.
         completes: Kind of component whose names complete the value.

@@ -25,7 +25,7 @@ class SampleImage:
         number: Its place among all samples of its model, from 1, whether they have an image or not.
         prompt_number: The place of its prompt among those of its model, from 0.
         sample: The sample.
-        image: The image, with its size and record; a Failure if there is none.
+        image: The image, with its size and record; a Failure without an image.
     """
 
     number: int

@@ -29,7 +29,7 @@ class LinkedImage:
 
     Attributes:
         of: The sample with its image, or with the reason why it has none.
-        path: Path of the image within the run's folder; absolute if it existed already, empty if there is none.
+        path: Path of the image within the run's folder; absolute if it existed already, empty without an image.
     """
 
     of: SampleImage

@@ -17,7 +17,7 @@ def find_meant_choice(
     """Return the choice that a person's answers to other questions mean.
 
     A combination with an answer that the person was not offered says nothing: people who could not say giraffe
-    have not said that there is none.
+    have not said that it is missing.
 
     Args:
         meant_by: For each choice, the combinations of answers that mean it (`VisualQuestion.meant_by`).

@@ -75,7 +75,7 @@ class HumanAnswer:
         expected: The right answer, for training and control; empty for the rest. Several that are right are
             joined by ` | `.
         task: Id that answers given together have in common; empty if it is not known.
-        instructions: SHA-256 (hex) of the instructions that the rater read; empty if there were none.
+        instructions: SHA-256 (hex) of the instructions that the rater read; empty without instructions.
         probability: Probability with which these images were drawn to be asked about, in (0, 1]; None if they
             were not drawn.
         choices: The answers that were offered; empty if they are not known.
@@ -143,7 +143,7 @@ class AnswerFile:
         """Return the answers to these questions.
 
         Raises:
-            BadOption: If there is none.
+            BadOption: If no answer is found.
         """
         found = tuple(answer for answer in self.answers if answer.question in questions)
         if not found:
@@ -243,7 +243,7 @@ def _read_csv(path: Path) -> list[HumanAnswer]:
         where = f"{path}, line {row.line}"
         model = "human" in names and row.cells.get("human") != "yes"
         if model or row.cells.get("verdict") in ("unparsable", "refused", "failed"):
-            continue  # a line of a table of battles that is no person's answer
+            continue  # a line of a table of battles that no person gave
         cells = {_ALIASES.get(name, name): cell for name, cell in row.cells.items()}
         try:
             answer = _parse(cells)

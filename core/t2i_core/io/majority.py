@@ -16,7 +16,7 @@ class Majority:
     Attributes:
         counts: Number of people by answer, `CANNOT_TELL` among them.
         answer: The most frequent answer. None if two are equally frequent, or if most cannot tell: four people who
-            cannot tell and one who says male are no majority for male.
+            cannot tell and one who says male are not a majority for male.
     """
 
     counts: Mapping[str, int]

@@ -200,7 +200,7 @@ def map_columns(
         names: All columns of the table.
         path: The table, for messages.
         columns: Names of columns by field.
-        facets: Columns that become facets. If None, all that are no fields.
+        facets: Columns that become facets. If None, all columns but the fields.
 
     Raises:
         BadPrompts: If the table lacks a column.

@@ -106,7 +106,7 @@ def draw_labels(
         sizes = np.array([size.get(name, 0) for name in names], dtype=np.intp)
     if (sizes < 0).any() or (sizes > left).any():
         raise ValueError(f"cannot draw {sizes.tolist()} rows from strata with {left.tolist()} rows left")
-    # a stream of its own: data that the caller drew with the same seed must not decide who is drawn
+    # its own stream: data that the caller drew with the same seed must not decide who is drawn
     order = np.random.default_rng((rng_seed, STREAM)).permutation(n_rows)
     drawn = [order[(codes[order] == h) & ~before[order]][:k] for h, k in enumerate(sizes)]
     total = np.bincount(codes, minlength=len(names))
@@ -184,8 +184,8 @@ def allocate_labels(
         labels: People's value of each row, NaN where nobody labelled it, shape (n,).
         strata: The stratum of each row, shape (n,), usually model and judge's outcome.
         size: Number of labels to divide, at most the number of rows without one.
-        group: What has a mean of its own, usually the model, shape (n,); strata lie within groups. If None, all
-            rows have one mean.
+        group: The part of each row that has its own mean, usually the model, shape (n,); strata lie within
+            groups. If None, all rows have one mean.
 
     Returns:
         The allocation. Draw the rows by `draw_labels(n, allocation.sizes, strata=strata, labelled=...)`.

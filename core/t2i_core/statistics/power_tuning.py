@@ -54,7 +54,7 @@ def tune_power(judged: Floats, labels: Floats, design: LabelDesign) -> tuple[flo
 
     Args:
         judged: The judge's values, shape (n,).
-        labels: People's values, any number where there is none, shape (n,).
+        labels: People's values, any number for a row without a label, shape (n,).
         design: How the labels were drawn.
 
     Returns:
@@ -90,7 +90,7 @@ def correct_rows(
 
     Args:
         judged: The judge's values, shape (n,).
-        labels: People's values, 0 where there is none, shape (n,).
+        labels: People's values, 0 for a row without a label, shape (n,).
         design: How the labels were drawn.
         lam: How far to trust the judge, in [0, 1]. If None, it is tuned; with few labels, for each label from the
             others (cross-fitting), because lam would else follow the very errors that it weighs.

@@ -41,7 +41,7 @@ _encode_json = json.JSONEncoder(allow_nan=False).encode
 
 # Observations take kilobytes: a table without rowid would hold few on a page, and reading would take three times
 # as long. `at` is when one was kept, in nanoseconds: the cache is cleaned by it. An image that is kept takes the
-# place of the reason why there was none, in the same statement.
+# place of the reason for its absence, in the same statement.
 _SCHEMA = """
 create table if not exists images (
     key blob primary key, value blob not null, path text, bytes integer not null, changed integer not null,

@@ -2,7 +2,7 @@
 
     pip install ppi-python==0.2.3 && python record_ppi.py > ppi.json
 
-In an environment of its own. The seed is fixed, the same version writes the same file.
+In its own environment. The seed is fixed, the same version writes the same file.
 """
 
 import json

@@ -38,7 +38,7 @@ FLEISS = """
 
 
 def columns(said):
-    """Return items, raters and answers of rows of answers by rater, `*` if there is none."""
+    """Return items, raters and answers of rows of answers by rater, `*` for a missing answer."""
     rows = [(i, who, v) for who, row in said.items() for i, v in enumerate(row.split()) if v != "*"]
     return tuple(zip(*rows, strict=True))
 

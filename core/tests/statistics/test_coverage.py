@@ -38,8 +38,8 @@ class World:
     seed_sd: float = 0.5
     interval: str = "new"
     missing: float = 0.0  # share of cells that failed
-    crossed: bool = True  # False: every cell has a seed effect of its own
-    marks: int = 1  # a sample's score is the share of so many objects found
+    crossed: bool = True  # False: every cell has its own seed effect
+    marks: int = 1  # number of objects of a sample, of which its score is the share that is found
     noise_sd: float = 0.0  # above 0: the score itself is a continuous measure in [0, 1], with this noise
     shape: str = "share"
 

@@ -84,7 +84,7 @@ def _prompts(
 ) -> tuple[BattleClusters, tuple[str, ...]]:
     """Return the clusters by prompt, and notes.
 
-    Each battle without a known prompt is a cluster of its own. Such battles with the same models and outcome share
+    Each battle without a known prompt is its own cluster. Such battles with the same models and outcome share
     an entry that counts as that many clusters.
     """
     codes = battles.prompt[which].astype(np.int64)

@@ -154,8 +154,8 @@ def _slopes(data: BattleTally, theta: Floats, gamma: Floats, order: bool, prior:
 def groups(beat: NDArray[np.bool_]) -> list[list[int]]:
     """Return the strongly connected groups of models.
 
-    Within a group, strengths have a maximum likelihood estimate. Between groups there is none, because the ratio
-    of two strengths may be arbitrarily large.
+    Within a group, strengths have a maximum likelihood estimate. Between groups it does not exist, because the
+    ratio of two strengths may be arbitrarily large.
 
     Args:
         beat: bool (K, K), whether i has ever beaten or drawn with j.
@@ -184,9 +184,9 @@ def groups(beat: NDArray[np.bool_]) -> list[list[int]]:
 def has_order_term(won: NDArray[np.bool_], lost: NDArray[np.bool_]) -> bool:
     """Return whether the order term has a maximum likelihood estimate, for one strongly connected group.
 
-    There is none if some change of the strengths together with a larger (or smaller) term makes no verdict less
-    likely. Each verdict bounds the difference of two strengths; all bounds can be met if and only if no cycle of
-    them has a negative sum.
+    It does not exist if some change of the strengths together with a larger (or smaller) term makes no verdict
+    less likely. Each verdict bounds the difference of two strengths; all bounds can be met if and only if no cycle
+    of them has a negative sum.
 
     Args:
         won: bool (K, K), whether model i on the left has ever beaten or drawn with model j on the right.

@@ -2,7 +2,7 @@
 
     pip install arena-rank==0.1.1 && python record_arena_rank.py
 
-In an environment of its own: arena-rank brings jax. Sets of 2 to 50 models, 60 battles a model, of strengths that
+In its own environment: arena-rank brings jax. Sets of 2 to 50 models, 60 battles a model, of strengths that
 are drawn; ties and both bad are among them. The seed is fixed, the same version writes the same file.
 """
 

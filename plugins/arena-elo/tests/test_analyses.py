@@ -173,7 +173,7 @@ def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
     study = Study(table_of(battles, subset=subsets), SAMPLES, tmp_path, others, measures=measures)
     tables = {found.name: found.table for found in analyses(study, EloOptions())}
     found = tables["top-1"].set_index("metric")
-    # no metric without a better end, none whose headline is no mean of rows, and none that is not installed
+    # no metric without a better end, none whose headline is not a mean of rows, and none that is not installed
     assert set(found.index) == {"elo", "reward", "fid"}
     assert found.loc["reward", ["all", "easy", "hard"]].tolist() == ["m1"] * 3
     assert found.loc["fid", ["all", "easy"]].tolist() == ["m0", ""]

@@ -23,7 +23,7 @@ def test_intervals_cover_the_truth_of_prompts_that_differ():
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("name", "world", "how"), COVERAGE["LINES"])
 def test_every_kind_of_interval_covers_the_truth(name, world, how):
-    """As in a run, in a tally, by the sandwich, and where people vote, each with tastes of their own."""
+    """As in a run, in a tally, by the sandwich, and by people with different tastes."""
     ratings, _, _ = COVERAGE["coverage"](world, how)
     assert LOW <= ratings <= HIGH, name
 

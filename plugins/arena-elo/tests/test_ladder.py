@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long  # four models are rendered and judged once, for a
 
 
 def expected(error: float = 0.0) -> list[float]:
-    """Ratings of the ladder from p = 1/2 + (1 - 2 error)(d_j - d_i)/2, by a fit of its own: a fixed point."""
+    """Ratings of the ladder from p = 1/2 + (1 - 2 error)(d_j - d_i)/2, by another fit, a fixed point."""
     share = 0.5 + (1 - 2 * error) * (np.subtract.outer(DROPS, DROPS).T) / 2
     strength = np.ones(4)
     for _ in range(10_000):  # Zermelo 1929: wins over what was expected of each fight

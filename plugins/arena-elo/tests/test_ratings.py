@@ -184,7 +184,7 @@ def test_a_fit_far_from_its_start_is_where_the_likelihood_is_level():
 
 
 def votes(rng, annotators, prompts=40):
-    """Annotators with tastes of their own: each one's view of a's lead over b differs."""
+    """Annotators with different tastes: each one's view of a's lead over b differs."""
     taste = rng.normal(0.3, 1.0, annotators)
     return Battles.of(
         Battle(f"p{p}", "a", "b", "left" if rng.random() < expit(taste[j]) else "right", judge=f"j{j}", human=True)

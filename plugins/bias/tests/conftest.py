@@ -19,7 +19,7 @@ from t2i_miniworld.simulator import cast_of, key_of
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LABELS, SYNSETS
 
-# shared machines stall: a slow example is no failure
+# shared machines stall: a slow example is not a failure
 settings.register_profile(
     "bias", settings.default, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -15,10 +15,10 @@ from t2i_core.results.result import Score
 from t2i_core.statistics import wilson
 
 ENOUGH = {20: 16, 10: 8}
-"""Of so many salts. An interval misses the truth one time in twenty: a right program fails 20 of them one time in
+"""Number of salts. An interval misses the truth one time in twenty: a right program fails 20 of them one time in
 400, and 10 of them one time in 90."""
 TOGETHER = 2
-"""So many salts in one run: each two of its models are compared, and that takes time."""
+"""Number of salts in one run; more take long, because each two of its models are compared."""
 SEEDS = 9
 SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
 

@@ -198,7 +198,7 @@ def test_a_bad_drawbench_file_is_told_in_one_line(tmp_path, content, said):
 
 @pytest.mark.parametrize("prompts", [read, lambda file: list(drawbench.prompts(file))])
 def test_files_that_cannot_be_read(tmp_path, prompts):
-    """The file of a split likewise, for it is read in the same way."""
+    """A split's file is refused in the same way."""
     (tmp_path / "latin").write_bytes("Prompts,Category\nein H\u00fcgel,b\n".encode("latin-1"))
     for name, said in (
         ("gone", r"gone: no such file$"),

@@ -83,7 +83,7 @@ def test_splits_are_named(tmp_path):
 
 
 def test_images_of_the_rows_are_not_read(tmp_path):
-    """Other columns are left alone: here they are no images at all."""
+    """Other columns are left alone: here they are not even images."""
     features = datasets.Features({"caption": datasets.Value("string"), "image": datasets.Image()})
     rows = {"caption": ["a dog"], "image": [{"bytes": b"no image", "path": None}]}
     datasets.Dataset.from_dict(rows, features=features).to_parquet(str(tmp_path / "x.parquet"))

@@ -25,7 +25,7 @@ from t2i_core.testing import StaticResolver
 
 
 def _short_of_memory(pipe: Any, largest: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let a pipeline's denoiser hold only so many images at once. Returns the batches that it is asked for."""
+    """Let a pipeline's denoiser hold a limited number of images at once; return the batches that it gets."""
     asked: list[int] = []
     forward = pipe.unet.forward
 

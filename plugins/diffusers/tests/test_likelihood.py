@@ -65,7 +65,7 @@ def answer(model: Any, image: Image, captions: tuple[str, ...] = CAPTIONS, **par
 
 
 def with_batch(model: Any, size: int) -> Any:
-    """The same model, asked so many samples at a time."""
+    """The same model, asked for a number of samples at a time."""
     from t2i_diffusers.likelihood import Likelihood
 
     model._likelihood = Likelihood(model.loaded, replace(model._setup, batch_size=size))

@@ -1,4 +1,4 @@
-"""Loading: folders, repositories in the hub's cache, and what is said where there is none."""
+"""Loading: folders, repositories in the hub's cache, and errors about missing ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def load(argument: str, offline: bool = False, **options: Any) -> Any:
 
 @pytest.fixture
 def folder(checkpoint: Any, tmp_path: Path) -> Path:
-    """A checkpoint of one's own to damage."""
+    """A copy of a checkpoint to damage."""
     return Path(shutil.copytree(checkpoint("StableDiffusionPipeline")[0], tmp_path / "model"))
 
 

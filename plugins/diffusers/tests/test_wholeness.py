@@ -19,7 +19,7 @@ UNET = "unet/diffusion_pytorch_model.safetensors"
 
 @pytest.fixture
 def folder(checkpoint: Any, tmp_path: Path) -> Path:
-    """A checkpoint of one's own to damage."""
+    """A copy of a checkpoint to damage."""
     return Path(shutil.copytree(checkpoint("StableDiffusionPipeline")[0], tmp_path / "model"))
 
 

@@ -1,4 +1,4 @@
-"""Images of a folder that are not decoded in the usual way: which are read, what is said of them."""
+"""Unusual images of a folder: formats, sizes, and errors about files that are not decoded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of one's own: columns under other names, rows of one model, absolute paths, WebDataset's tar files."""
+"""Users' tables: columns under other names, rows of one model, absolute paths, WebDataset's tar files."""
 
 from __future__ import annotations
 

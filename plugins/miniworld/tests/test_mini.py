@@ -418,7 +418,7 @@ def test_captions_among_ten_are_counted(data, trained):
     assert found.keys() == {"any", *ASPECTS}
     assert all(0 <= right <= tried <= SHARD for right, tried in found.values())
     assert found["object"][1] == found["colour"][1] == SHARD
-    # Flat red squares, one to a picture: there is nothing to be said of where they stand.
+    # Flat red squares, one to a picture: they have no relations.
     assert found["relation"] == (0, 0)
 
 

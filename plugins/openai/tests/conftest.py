@@ -77,7 +77,7 @@ class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *args: object) -> None:
-        """A client that hangs up is no error: many of these tests have it do so."""
+        """A client that hangs up is not an error: many of these tests hang up."""
 
 
 Act = Callable[[_Handler, dict[str, Any]], None]

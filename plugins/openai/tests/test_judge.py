@@ -103,7 +103,7 @@ class TestGoodServer:
 
     def test_a_template_of_the_users_own(self, server, judge, images):
         template = "{first} or {second}? For {prompt}. Say [[A]], [[B]], [[C]] or [[D]], no {more}"
-        # what the prompt holds is no place
+        # braces of the prompt are not placeholders
         ask(judge(template=template), Query(tuple(images[:2]), ("a {second} {definitions}",)))
         said = "<image> or <image>? For a {second} {definitions}. Say [[A]], [[B]], [[C]] or [[D]], no {more}"
         assert text_of(server.log[0]) == said

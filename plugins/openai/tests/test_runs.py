@@ -27,7 +27,7 @@ TEXTS = ["a cat", "a dog", "a horse", "a boat"]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with prompts, and a cache of its own."""
+    """A folder with prompts, and an empty cache."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "prompts.txt").write_text("\n".join(TEXTS) + "\n")

@@ -65,7 +65,7 @@ def other(server):
 
 @cache
 def bomb(megabytes):
-    """So many MB of zeros as gzip, a thousandth of that."""
+    """Return a number of MB of zeros as gzip, a thousandth of their size."""
     packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
     block = bytes(1_000_000)
     return b"".join([*(packer.compress(block) for _ in range(megabytes)), packer.flush()])

@@ -15,7 +15,7 @@ from t2i_core.api.metric_input import Answer, Observed
 from t2i_paintskills.metrics import NEED
 from t2i_paintskills.skills import COLOURS, NAMES, SHAPES, SkillText
 
-# shared machines stall: a slow example is no failure
+# shared machines stall: a slow example is not a failure
 settings.register_profile(
     "paintskills", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -65,7 +65,7 @@ def test_the_first_of_several_skills_says_the_table_of_all(tmp_path):
 def test_one_skill_alone_has_no_average(tmp_path):
     table = found(tmp_path, "paintskills-count", None, pd.concat([COUNT, NUMBER]))["skills"].table
     assert list(table.columns) == ["model", "count"]
-    assert list(table["count"]) == [0, 1, 1]  # `number` is no part of it
+    assert list(table["count"]) == [0, 1, 1]  # `number` is left out
 
 
 def test_accuracy_by_facet(tmp_path):

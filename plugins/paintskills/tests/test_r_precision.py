@@ -71,7 +71,7 @@ def test_the_reference_lets_a_long_caption_win():
 
 
 class Embeds:
-    """Text n of `caption n` as a vector of its own; an image as that of a text which its pixels name."""
+    """A unit vector for each text `caption n`; an image has the vector of the text that its pixels name."""
 
     def __init__(self, of_image, dimensions=16):
         self.of_image, self.dimensions = of_image, dimensions
@@ -86,7 +86,7 @@ NUMBER = count()
 
 
 def embedder(of_image):
-    """A judge of a name of its own, so that no answers of another are taken for its."""
+    """A judge with a new name, so that no cached answers of another judge are used."""
     name = f"embeds-{next(NUMBER)}"
     return JudgeInfo(name=name, summary="Embeds.", capabilities={"embed": frozenset()},
                      create=lambda setup: Embeds(of_image))  # fmt: skip

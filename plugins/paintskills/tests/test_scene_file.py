@@ -265,5 +265,5 @@ def test_the_command_overwrites_no_other_scenes(tmp_path):
     assert f"{official}: the file has other scenes" in str(done.exception)
     assert official.read_text() == "{}"
     official.unlink()
-    for _ in range(2):  # the same ones are no others
+    for _ in range(2):  # the same scenes may be written again
         assert CliRunner().invoke(app, asked).exit_code == 0

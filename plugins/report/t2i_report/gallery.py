@@ -38,7 +38,7 @@ class ShownImage:
         prompt: Id of the prompt.
         text: Text of the prompt.
         seed: The seed.
-        picture: The image; None if there is none.
+        picture: The image, or None.
         why: The reason for the missing image.
     """
 
@@ -62,7 +62,7 @@ class GalleryColumn:
     Attributes:
         title: Title of the column.
         better: Whether higher is better; None if neither is, or it is unknown.
-        values: Value of each image of the gallery; None if there is none.
+        values: Value of each image of the gallery, or None.
     """
 
     title: str

@@ -28,7 +28,7 @@ class Thumbnails:
     """Pictures encoded as text, one part of the page at a time, so that memory does not grow with their number.
 
     Attributes:
-        pictures: The images; None where there is none.
+        pictures: The images; None for each missing one.
         side: Maximum length of the longer side in pixels; smaller pictures keep their size.
         damaged: Why a picture cannot be shown, by its index. Filled during iteration.
     """

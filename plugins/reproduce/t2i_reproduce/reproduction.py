@@ -137,7 +137,7 @@ def list_runs(side: Side, name: str, evaluator: Evaluator, out: Path | None = No
         side: The table, or its version for the mini world.
         name: Name of the table, for messages.
         evaluator: Makes requests.
-        out: Folder for the runs, if they have one of their own.
+        out: Folder for the runs, or None for the default.
 
     Raises:
         BadRecipe: A recipe is not valid, or has no models or metrics.

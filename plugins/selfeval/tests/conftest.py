@@ -18,7 +18,7 @@ from t2i_core.api.metric_input import Answer, Observed
 from t2i_selfeval.samples import choice
 from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 
-# shared machines stall: a slow example is no failure
+# shared machines stall: a slow example is not a failure
 settings.register_profile(
     "selfeval", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

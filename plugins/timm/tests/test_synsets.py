@@ -38,7 +38,7 @@ def test_known_classes() -> None:
     assert synsets.make_class("n01440764") == ObjectClass("tench", "tench.n.01")
     assert synsets.make_class("n02108551") == ObjectClass("Tibetan mastiff", "tibetan_mastiff.n.01")
     with pytest.raises(KeyError):
-        synsets.make_class("n00001740")  # entity is no class of ImageNet
+        synsets.make_class("n00001740")  # entity is not a class of ImageNet
 
 
 def test_classes_of_one_name_are_two() -> None:

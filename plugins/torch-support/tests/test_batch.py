@@ -8,7 +8,7 @@ from t2i_torch_support.batch import Batches
 
 
 def room_for(largest: int, asked: list[int]):
-    """Work that holds only so many items at once."""
+    """Work that holds a limited number of items at once."""
 
     def work(batch: list[int]) -> list[int]:
         asked.append(len(batch))

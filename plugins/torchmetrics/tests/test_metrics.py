@@ -350,7 +350,7 @@ def test_an_embedding_of_0_has_no_score(tmp_path: Path) -> None:
     assert "it has no cosine" in run.failures()["reason"][0]
 
 
-# what is said of the images -----------------------------------------------------------------------------------
+# notes on the images -----------------------------------------------------------------------------------------
 
 
 def _notes(run: Any) -> str:

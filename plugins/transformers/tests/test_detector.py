@@ -52,7 +52,7 @@ def test_a_hand_set_head_finds_what_it_was_set_to(tiny: Any, tmp_path: Path, ima
         assert len(found) == 12
         assert {found.label(i).synset for i in range(12)} == {"cat.n.01"}
         np.testing.assert_allclose(found.scores, 0.6, atol=1e-5)
-        np.testing.assert_allclose(found.class_probs.sum(axis=1), 0.9, atol=1e-5)  # a tenth is no object
+        np.testing.assert_allclose(found.class_probs.sum(axis=1), 0.9, atol=1e-5)  # a tenth is for "no object"
         box = [0.375 * width, 0.5 * height, 0.625 * width, height]
         np.testing.assert_allclose(found.boxes, np.tile(box, (12, 1)), atol=1e-4)
 
@@ -107,7 +107,7 @@ def test_settings_and_classes(tiny: Any, tiny_detr: Path, images: list[Image]) -
     assert json.loads(json.dumps(judge.settings)) == judge.settings
     info = tiny.OFFERED[NAME]
     labels = info.labels(str(tiny_detr), info.options())
-    assert labels == tuple(CLASSES.values())  # N/A is no class
+    assert labels == tuple(CLASSES.values())  # N/A is not a class
     (found,) = detected(tiny, judge, images[:1])
     assert found.labels == labels
     assert found.class_probs.shape == (12, 80)

@@ -38,7 +38,7 @@ finally:
 
 
 def watched(do: str, folder: Path, *args: str, **variables: str) -> tuple[dict[str, Any], str, list[str]]:
-    """Run in a home of its own. Returns what was tried, standard output, and the files in that home."""
+    """Run in a new home folder. Return the attempts, standard output, and the files in that home."""
     for name in ("home", "work", "temporary"):
         (folder / name).mkdir()
     left_out = ("PYTEST_", "YOLO_", "ULTRALYTICS_", "XDG_", "GITHUB_", "OMP_")

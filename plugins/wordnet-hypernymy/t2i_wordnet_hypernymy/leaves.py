@@ -21,7 +21,7 @@ class Leaves:
     Attributes:
         below: A(s) for each synset: indices of the judge's classes at or below it, ascending, without duplicates.
         evaluated: The synsets above a class, without the classes themselves, in the taxonomy's order.
-        normaliser: Mean of ln|A(s)| over the evaluated synsets with several classes; NaN if there are none.
+        normaliser: Mean of ln|A(s)| over the evaluated synsets with several classes; NaN without one.
     """
 
     below: Mapping[str, NDArray[np.intp]]

@@ -21,7 +21,7 @@ class Taxonomy:
         starts: Offsets into `parents`, int32 of shape (len(names) + 1,).
         parents: Indices of parents, int32; the parents of node i are parents[starts[i]:starts[i + 1]].
         lemma_lines: Lemmas of each node, separated by spaces, with underscores inside a lemma.
-        definitions: Definition of each node; empty if there is none.
+        definitions: Definition of each node, or empty.
         file: File of a user's own taxonomy, otherwise None.
     """
 

@@ -43,7 +43,7 @@ def study(tmp_path, models=("a", "b")):
 
 
 def of_concepts(tmp_path):
-    """The same of a user's own concepts: ids that are no synsets, and rows that say which they are of."""
+    """The same of a user's own concepts: ids other than synsets, and rows that name their concept."""
     own = study(tmp_path)
     ids = {synset: f"my {i} ({synset})" for i, synset in enumerate(SYNSETS)}
     table = own.table.assign(synset=own.table["prompt"], prompt=own.table["prompt"].map(ids).astype("category"))

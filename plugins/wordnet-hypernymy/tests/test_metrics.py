@@ -182,7 +182,7 @@ def test_a_taxonomy_of_ones_own_takes_wordnets_place(tmp_path):
 
 @pytest.mark.parametrize("metric", [Isp, Scs, SynsetIs])
 def test_every_row_says_its_synset_whatever_the_prompt_is_called(metric):
-    """The analyses look it up: ids of a user's own concepts are no synsets."""
+    """The analyses look it up: ids of a user's own concepts are not synsets."""
     asked = replace(prompt("dog.n.01"), id="hound (dog.n.01)")
     said = {row.facets.get("synset") for row in made(metric).measure(unit(asked, [1, 0, 0, 0], [0, 1, 0, 0]))}
     assert said == {"dog.n.01"}

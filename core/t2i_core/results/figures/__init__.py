@@ -31,7 +31,7 @@ def make_spec(figure: Figure, table: pd.DataFrame) -> dict[str, Any]:
 
     Args:
         figure: The figure.
-        table: The table of its analysis, drawn unless the figure has a table of its own.
+        table: The table of its analysis, drawn unless the figure has its own table.
 
     Raises:
         BrokenPlugin: If the table lacks a column that the figure names, or it is none of `t2i_core.api.figure`.

@@ -104,7 +104,7 @@ def draw_forest(plot: ForestPlot, table: pd.DataFrame) -> Spec:
     layers += _interval_layer(drawn, x, y, colours)
     small = drawn.count("beside") > 8
     point = {"type": "point", "filled": True, "size": 10 if small else 46, "opacity": 1}
-    shapes = {} if ticks else shape_of(drawn)  # the shapes of ticks have a legend of their own
+    shapes = {} if ticks else shape_of(drawn)  # the shapes of ticks have their own legend
     layers.append({"mark": point, "encoding": {"x": quantity("value", x), **y, **colours, **shapes, **HOVER}})
     more: Spec = {"resolve": {"scale": {"x": "independent"}}} if not plot.shared else {}
     return finish(drawn, layers, {"width": panel_width(drawn), "height": height}, plot.note, **more)

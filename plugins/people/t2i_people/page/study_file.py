@@ -221,7 +221,7 @@ def read_form(name: str) -> StudyForm:
     """Read a study that comes with the package.
 
     Raises:
-        UnknownName: If there is none of this name.
+        UnknownName: If none has this name.
     """
     if name not in list_forms():
         known = ["pair", *list_forms()]  # made without a file

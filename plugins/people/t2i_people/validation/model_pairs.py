@@ -25,7 +25,7 @@ class HumanPreference:
         b: The second model.
         share: Share of the decided answers for a; None if none is decided.
         ci: Its 95 % interval over prompts, for these people.
-        decided: Number of answers that are no ties.
+        decided: Number of answers other than ties.
         ties: Number of ties, both bad among them.
         alpha: Krippendorff's nominal alpha of the answers without ties; None if it does not exist.
         alpha_ci: Its 95 % interval.

@@ -48,7 +48,7 @@ def validate(
         answers: File of people's answers (a database of the voting page, or CSV).
         metrics: Names of metrics; all, if empty.
         questions: Names of questions; all, if empty.
-        by: Column of measurements.csv, such as `skill`: each of its levels gets lines of its own.
+        by: Column of measurements.csv, such as `skill`: each of its levels gets its own lines.
         resolver: Finds the metrics, for the direction of their measures; the installed one, if None.
 
     Raises:

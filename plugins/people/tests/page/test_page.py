@@ -346,7 +346,7 @@ def test_beyond_this_machine_a_link_is_wanted(open_study, voter):
     other = TestClient(app, base_url="http://arena.example")
     form = voter.fields(other.get("/join/open-sesame").text, "/join")
     assert other.post("/join", data={**form, "name": "Ann"}).status_code == 409
-    # but each has a link of their own
+    # but each annotator has a different link
     ann = study.store.annotator(next(a.token for a in study.store.annotators()))
     assert "votes saved" in other.get(f"/as/{ann.token}").text
 

@@ -293,7 +293,7 @@ def test_components_by_mouse_and_keyboard(served, browser):
     lists = ann.page.locator("select")
     assert lists.count() == 3
     ann.settle()
-    ann.page.keyboard.press("1")  # the list of objects has no keys of its own: it gets the focus
+    ann.page.keyboard.press("1")  # the list of objects has no key for each entry: it gets the focus
     assert ann.page.evaluate("document.activeElement.name") == "object"
     lists.nth(0).select_option("dog")
     ann.page.evaluate("document.activeElement.blur()")
@@ -393,7 +393,7 @@ def test_all_text_has_contrast_and_nothing_overflows(served, browser, scheme):
     _, url = served(rules=Rules(fastest=5, training=1))
     ann = Person(browser, url, color_scheme=scheme)
     seen = set()
-    for _ in range(3):  # training, what is told of it, a warning
+    for _ in range(3):  # training, its explanation, a warning
         for width in (1280, 360):
             ann.page.set_viewport_size({"width": width, "height": 760})
             assert ann.page.evaluate(CONTRAST) == []

@@ -25,7 +25,7 @@ class Draft:
         right: The right caption.
         wrong: The wrong captions.
         task: The task.
-        answer: The right answer over which samples are balanced, as a colour or a number; empty if there is none.
+        answer: The right answer over which samples are balanced, as a colour or a number, or empty.
         part: Box of the image to show (x, y, width, height in pixels); None to show the whole image.
         facets: Further facets.
     """
