@@ -107,7 +107,8 @@ ENTRIES = (
     _entry("similarities-cosine", "specificity cohyponym-similarity", (SOUND,), **_SYNSETS, **_CLIP, options={
         "specificity": {"scale": "cosine", "cohyponyms": "others"}, "cohyponym-similarity": {"cohyponyms": "all"},
     }),
-    _entry("hyponym-cosine", "hyponym-cosine", (SOUND,), prompts="wordnet-mini", limit=3, seeds=1, **_CLIP),
+    _entry("hyponym-cosine", "hyponym-cosine", (SOUND,), prompts="wordnet-mini", limit=3, seeds=1, **_CLIP,
+           options={"hyponym-cosine": {"classes": "files/classes.txt"}}),
     # people
     _entry("bias", "bias", (_simulator("plain"), TINY), **_BIAS),
     _entry("bias-person", "bias", (_simulator("plain"),), **_BIAS, options={"bias": {

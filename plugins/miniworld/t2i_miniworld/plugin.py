@@ -56,6 +56,7 @@ DOMAIN = Domain(
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         **{metric: Defaults(prompts="wordnet-mini", seeds=32) for metric in ("isp", "scs", "synset-is")},
+        "hyponym-cosine": Defaults(prompts="wordnet-mini", options={"classes": "mini-world"}),
         "bias": Defaults(prompts="bias-mini", seeds=9, judges=_CLIP, options={"groups": "mini"}),
         "elo": Defaults(prompts="tiam-5-2", seeds=4, judges={"prefer": "mini-clip"}),
         # the upper bound is the same judge's score on pictures of the simulator; this judge detects colours too

@@ -166,7 +166,8 @@ class Scs(_MeanOverSynsets):
           the synset's score, so rows can be resampled like those of a mean; the mean distribution always includes
           every image.
         - `divergence`: mean divergence of the synset, in nats.
-        - `entropy`: mean entropy of the single images, in nats.
+        - `marginal-entropy`: entropy of the synset's mean distribution, in nats.
+        - `conditional-entropy`: mean entropy of the single images, in nats.
         - `most`, `balanced`, `uniform`: the divergence in nats at most, for classes as even as possible, and as
           expected of a model that draws classes uniformly.
         - `scs-of-images`: `scs` of disjoint blocks of fewer images, if the option `images` asks for them.
@@ -185,7 +186,8 @@ class Scs(_MeanOverSynsets):
         divergences = scores.divergences(p)
         yield Rows("scs", divergences / leaves.normaliser, facets, together=True)
         yield Row("divergence", float(divergences.mean()), facets)
-        yield Row("entropy", scores.entropy(p), facets)
+        yield Row("marginal-entropy", scores.marginal_entropy(p), facets)
+        yield Row("conditional-entropy", scores.conditional_entropy(p), facets)
         for name in ("most", "balanced", "uniform"):
             yield Row(name, getattr(scores, name)(len(below), len(logits)), facets)
         for size in self.options.images:

@@ -62,6 +62,11 @@ class HyponymCosineOptions(Options):
     """Options of `hyponym-cosine`."""
 
     taxonomy: Path | None = TAXONOMY
+    classes: Literal["imagenet-1k", "mini-world", "lowest"] | Path | None = Field(
+        None,
+        description="Classes of the classifier, the hyponyms that count. lowest: the nodes of the taxonomy with "
+        "none below; FILE: one synset or name per line. By default imagenet-1k, or lowest with your own taxonomy.",
+    )
     template: Literal["sentence", "phrase"] = Field(
         "sentence", description="sentence: An image of a/an LEMMA. phrase: An image of LEMMA."
     )

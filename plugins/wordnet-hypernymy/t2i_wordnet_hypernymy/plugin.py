@@ -97,7 +97,11 @@ def t2i_metrics() -> list[MetricInfo]:
                     facets=ALL,
                 ),
                 Measure("divergence", "Mean KL(p_s(y|x) || mean p_s) over a synset's images, in nats.", low=0),
-                _nats("entropy", "Mean entropy of single images' p_s, in nats: a baseline."),
+                _nats(
+                    "marginal-entropy",
+                    "Entropy of a synset's mean p_s, in nats: the paper's average entropy (Table 12), a baseline.",
+                ),
+                _nats("conditional-entropy", "Mean entropy of single images' p_s, in nats."),
                 _nats("most", "Largest possible divergence, in nats."),
                 _nats(
                     "balanced", "Divergence if that many images show the classes as evenly as possible, in nats."
@@ -124,12 +128,13 @@ def t2i_metrics() -> list[MetricInfo]:
         ),
         MetricInfo(
             name="hyponym-cosine",
-            summary="Closeness of a synset to its hyponyms in a text encoder; uses no images.",
+            version=2,
+            summary="Closeness of a synset to its hyponyms among the classes in a text encoder; uses no images.",
             options=HyponymCosineOptions,
             about=About(citation=HYPERNYMY),
             create=_metric("texts", "HyponymCosine"),
-            code=(*_CODE, "texts.py", "prompts.py"),
-            loading=Loading(weights=_find_taxonomy_file),
+            code=(*_CODE, "texts.py", "prompts.py", "classes.py", "data/imagenet-1k.txt", "data/mini-world.txt"),
+            loading=Loading(weights=_find_files),
             measures=(
                 Measure("hyponym-cosine", "Mean cosine over hyponyms.", low=-1, high=1, higher_is_better=None),
             ),
@@ -186,6 +191,13 @@ def _similarity(
 def _find_taxonomy_file(_: str | None, options: Any) -> Iterable[Path]:
     """Return the file of a user's own taxonomy, if there is one."""
     return [options.taxonomy] if options.taxonomy is not None else []
+
+
+def _find_files(argument: str | None, options: HyponymCosineOptions) -> Iterable[Path]:
+    """Return the files of a user's own taxonomy and classes, if there are any."""
+    yield from _find_taxonomy_file(argument, options)
+    if isinstance(options.classes, Path):
+        yield options.classes
 
 
 def _metric(module: str, cls: str) -> Callable[[Setup[Any]], Metric]:

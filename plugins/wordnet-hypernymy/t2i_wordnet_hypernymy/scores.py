@@ -66,14 +66,29 @@ def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
     return float(divergences(shares(logits, below)).mean())
 
 
-def entropy(p: NDArray[np.float64]) -> float:
-    """Return the mean over images of the entropy of p_s(y|x), in nats.
+def marginal_entropy(p: NDArray[np.float64]) -> float:
+    """Return the entropy of the mean over images of p_s(y|x), in nats: `conditional_entropy` plus the divergence.
 
     Args:
         p: Probabilities from `shares`, shape (images, n).
 
+    Returns:
+        The entropy, between 0 and ln n.
+
     References:
-        Hypernymy paper, Table 12 (baseline for SCS).
+        Hypernymy paper, Appendix H: the average entropy of Table 12, a baseline for SCS.
+    """
+    return float(entr(p.mean(axis=0)).sum())
+
+
+def conditional_entropy(p: NDArray[np.float64]) -> float:
+    """Return the mean over images of the entropy of p_s(y|x), in nats: how unsure the classifier is of an image.
+
+    Args:
+        p: Probabilities from `shares`, shape (images, n).
+
+    Returns:
+        The entropy, between 0 and ln n.
     """
     return float(entr(p).sum(axis=1).mean())
 

@@ -16,7 +16,7 @@ from t2i_core.io.table import read_table
 
 from .figures import plot_correlations
 
-BASELINES = ("entropy",)
+BASELINES = ("marginal-entropy", "conditional-entropy")
 """Measures that are included without being the headline of their metric: the hypernymy paper's Table 12."""
 
 

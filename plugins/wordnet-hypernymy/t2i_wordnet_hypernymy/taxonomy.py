@@ -97,6 +97,11 @@ class Taxonomy:
         i = self.number(name)
         return tuple(sorted(self.names[c] for c in children[starts[i] : starts[i + 1]].tolist()))
 
+    def lowest(self) -> tuple[str, ...]:
+        """Return the nodes with no node below, in the taxonomy's order."""
+        starts, _ = self._below
+        return tuple(self.names[i] for i in np.flatnonzero(np.diff(starts) == 0).tolist())
+
     def cohyponyms(self, name: str) -> tuple[str, ...]:
         """Return the children of each direct hypernym, which include the node itself once for each hypernym."""
         return tuple(other for above in self.hypernyms(name) for other in self.hyponyms(above))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from t2i_core.api.errors import BadOption, did_you_mean
+from t2i_core.io.text_file import read_text
 
 from .taxonomy import Taxonomy
 from .wordnet import nouns
@@ -21,7 +22,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
         BadOption: The file is not valid. The message names file, line and problem.
     """
     above: dict[str, dict[str, None]] = {}
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(read_text(path, BadOption).splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         cells = [cell.strip() for cell in line.split("\t" if "\t" in line else ",")]
@@ -46,17 +47,6 @@ def read_taxonomy(path: Path) -> Taxonomy:
         tuple(nouns().definition(name) if name in nouns() else "" for name in above),
         path,
     )
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise BadOption(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadOption(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise BadOption(f"{path}: not UTF-8 (byte {error.start})") from error
 
 
 def is_synset(name: str) -> bool:

@@ -1,7 +1,7 @@
-"""The metric `hyponym-cosine`: how close a text encoder places a synset to its hyponyms.
+"""The metric `hyponym-cosine`: how close a text encoder places a synset to the classes below it.
 
 References:
-    Hypernymy paper, Table 11.
+    Hypernymy paper, Appendix G and Table 11.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from t2i_core.api.metric import PromptMetric
 from t2i_core.api.metric_input import Answer, Need, Sample, Unit
 from t2i_core.api.metric_output import Excluded, Row
 from t2i_core.api.plugin_info import Setup
-from t2i_core.api.prompt import Prompt
+from t2i_core.api.prompt import ObjectClass, Prompt
 
-from .leaves import asked_node
+from .classes import find_classes
+from .leaves import Leaves, asked_node
 from .metrics import asked_class, taxonomy_of
 from .options import HyponymCosineOptions
 from .prompts import text_of
@@ -26,13 +27,15 @@ NEED = "texts"
 
 
 class HyponymCosine(PromptMetric):
-    """Mean cosine between the text for a synset and the texts for the synsets directly below it."""
+    """Mean cosine between the text for a synset and the texts for the classes below it."""
 
     options: HyponymCosineOptions
 
     def __init__(self, setup: Setup[HyponymCosineOptions]) -> None:
         super().__init__(setup)
         self.taxonomy = taxonomy_of(setup.options.taxonomy)
+        self._classes = find_classes(setup.options.classes, self.taxonomy)
+        self._below = Leaves.of(self.taxonomy, [ObjectClass(name, name) for name in self._classes]).below
         self.needs = (Need(NEED, "embed", images="prompt", per="run", queries=self._queries),)
         self._texts: dict[str, int] = {}
         self._vectors: tuple[Sequence[Answer], NDArray[np.float64]] | None = None
@@ -43,10 +46,11 @@ class HyponymCosine(PromptMetric):
             asked_node(self.taxonomy, asked_class(prompt))
 
     def texts(self, prompt: Prompt) -> list[str]:
-        """Return the text for the synset itself, followed by those for its hyponyms."""
+        """Return the text for the synset itself, followed by those for the classes below it."""
         asked = asked_class(prompt)
-        below = self.taxonomy.hyponyms(asked_node(self.taxonomy, asked))
-        words = (asked.name, *(self.taxonomy.lemmas(name)[0] for name in below))
+        node = asked_node(self.taxonomy, asked)
+        below = (self._classes[i] for i in self._below.get(node, ()))
+        words = (asked.name, *(self.taxonomy.lemmas(name)[0] for name in below if name != node))
         return [text_of(word, "", self.options.template) for word in words]
 
     def _queries(self, samples: Sequence[Sample]) -> list[Query]:
@@ -55,11 +59,11 @@ class HyponymCosine(PromptMetric):
         return [Query(texts=(text,)) for text in texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
-        """Yield one row for a synset, or exclude it if it has no hyponyms."""
+        """Yield one row for a synset, or exclude it if no class is below it."""
         assert unit.prompt is not None  # the unit of a PromptMetric has a prompt
         own, *below = self.texts(unit.prompt)
         if not below:
-            yield Excluded(f"{asked_class(unit.prompt).name} has no hyponyms")
+            yield Excluded(f"none of the classes is a hyponym of {asked_class(unit.prompt).name}")
             return
         vectors = self._normalise(unit.shared[NEED])
         cosines = vectors[[self._texts[text] for text in below]] @ vectors[self._texts[own]]

@@ -35,3 +35,10 @@ def imagenet_classes() -> tuple[str, ...]:
 def mini_world() -> frozenset[str]:
     """Return the synsets of the mini world's objects and all synsets above them."""
     return frozenset(MINI.read_text().split())
+
+
+@cache
+def mini_world_leaves() -> tuple[str, ...]:
+    """Return the synsets of the mini world's objects, sorted."""
+    above = {parent for synset in mini_world() for parent in nouns().hypernyms(synset)}
+    return tuple(sorted(mini_world() - above))

@@ -53,7 +53,8 @@ def test_scs_and_what_stands_beside_it():
     rows = {r.measure: r.value for r in said if r is not images}
     expected = -(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3))
     assert rows["divergence"] == pytest.approx(expected)
-    assert rows["entropy"] == pytest.approx(0, abs=1e-12)
+    assert rows["marginal-entropy"] == pytest.approx(expected)
+    assert rows["conditional-entropy"] == pytest.approx(0, abs=1e-12)
     assert rows["most"] == pytest.approx(log(2))
     assert rows["balanced"] == pytest.approx(expected)
     assert rows["uniform"] == pytest.approx(scores.uniform(2, 3))

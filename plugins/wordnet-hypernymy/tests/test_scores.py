@@ -32,7 +32,7 @@ def test_scs_is_the_mean_divergence_from_the_mean():
     marginal = p.mean(axis=0)
     # it is also the entropy of the mean less the mean entropy
     assert expected == pytest.approx(
-        -(marginal * np.log(marginal)).sum() - scores.entropy(scores.shares(LOGITS, BELOW))
+        -(marginal * np.log(marginal)).sum() - scores.conditional_entropy(scores.shares(LOGITS, BELOW))
     )
 
 
@@ -53,7 +53,33 @@ def test_an_images_divergence_is_its_influence_on_the_synsets_score():
 def test_a_class_that_is_ruled_out_adds_nothing():
     logits = np.array([[0, -np.inf, 0], [0, 0, -np.inf]])
     assert scores.divergences(scores.shares(logits, np.arange(3))) == pytest.approx([log(2) / 2] * 2)
-    assert scores.entropy(scores.shares(logits, np.arange(3))) == pytest.approx(log(2))
+    assert scores.conditional_entropy(scores.shares(logits, np.arange(3))) == pytest.approx(log(2))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sure", "marginal", "conditional"),
+    [
+        ([0, 1, 2, 3, 4], 1000, log(5), 0),
+        ([0, 0, 0, 0, 0], 1000, 0, 0),
+        ([0, 1, 2, 3, 4], 0, log(5), log(5)),
+        ([0, 0, 1, 1], 1000, log(2), 0),
+    ],
+    ids=["five kinds", "one kind", "no idea", "two kinds"],
+)
+def test_entropy_of_the_mean_and_mean_entropy(kinds, sure, marginal, conditional):
+    logits = np.zeros((len(kinds), 50), np.float32)
+    logits[np.arange(len(kinds)), BELOW[kinds]] = sure
+    p = scores.shares(logits, BELOW)
+    assert scores.marginal_entropy(p) == pytest.approx(marginal, abs=1e-12)
+    assert scores.conditional_entropy(p) == pytest.approx(conditional, abs=1e-12)
+
+
+@pytest.mark.parametrize("images", [1, 2, 32])
+def test_the_entropies_differ_by_the_divergence(images):
+    p = scores.shares(LOGITS[:images], BELOW)
+    difference = scores.marginal_entropy(p) - scores.conditional_entropy(p)
+    assert difference == pytest.approx(scores.coverage(LOGITS[:images], BELOW), abs=1e-12)
+    assert scores.marginal_entropy(p) <= log(len(BELOW))
 
 
 def test_huge_logits_give_numbers():
@@ -61,7 +87,8 @@ def test_huge_logits_give_numbers():
     for value in (
         scores.in_subtree(logits, BELOW),
         scores.coverage(logits, BELOW),
-        scores.entropy(scores.shares(logits, BELOW)),
+        scores.marginal_entropy(scores.shares(logits, BELOW)),
+        scores.conditional_entropy(scores.shares(logits, BELOW)),
     ):
         assert np.isfinite(value).all()
 

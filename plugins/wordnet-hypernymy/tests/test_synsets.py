@@ -25,7 +25,7 @@ def rows(metric, measure, values, model="m"):
 
 @pytest.fixture
 def study(tmp_path):
-    own = [*rows("scs", "scs", (0.1, 0.2, 0.3, 0.4)), *rows("scs", "entropy", (4, 3, 2, 1)),
+    own = [*rows("scs", "scs", (0.1, 0.2, 0.3, 0.4)), *rows("scs", "marginal-entropy", (4, 3, 2, 1)),
            *rows("scs", "uniform", (1, 1, 1, 1))]  # fmt: skip
     others = [*rows("clipscore", "clipscore", (0.3, 0.1, 0.2, None)), *rows("clipscore", "norm", (1, 2, 3, 4))]
     return Study(pd.DataFrame(own), pd.DataFrame(), tmp_path, pd.DataFrame(others))
@@ -33,7 +33,7 @@ def study(tmp_path):
 
 def test_a_runs_metrics_stand_side_by_side(study):
     wide = join_measures(study, "scs")
-    assert list(wide.columns) == ["scs", "clipscore", "entropy"]
+    assert list(wide.columns) == ["scs", "clipscore", "marginal-entropy"]
     assert wide.loc[("m", "a.n.01")].tolist() == [0.1, 0.3, 4]
     assert np.isnan(wide.loc[("m", "d.n.01"), "clipscore"])
 
@@ -44,8 +44,8 @@ def test_correlations_are_of_ranks_over_what_both_have(study, tmp_path):
     synsets, found = side_by_side(study, "scs", counts)
     assert synsets.table["captions"].tolist() == [7, 0, 100, 9]
     table = found.table.set_index("with")
-    assert table.loc["entropy", ["rho", "n"]].tolist() == [-1, 4]
-    assert table.loc["entropy", "p"] == pytest.approx(2 / 24)
+    assert table.loc["marginal-entropy", ["rho", "n"]].tolist() == [-1, 4]
+    assert table.loc["marginal-entropy", "p"] == pytest.approx(2 / 24)
     assert table.loc["clipscore", "n"] == 3
     assert table.loc["clipscore", "rho"] == pytest.approx(1 - 6 * (4 + 1 + 1) / (3 * 8))
     assert table.loc["captions", "rho"] == pytest.approx(1 - 6 * (1 + 1 + 1 + 1) / (4 * 15))
@@ -55,10 +55,14 @@ def test_figures_show_ranks_and_their_correlations(study):
     synsets, found = side_by_side(study, "scs", None)
     ranks = synsets.figure.data.pivot(index="measure", columns="synset", values="rank")
     np.testing.assert_allclose(
-        ranks.loc[["scs", "clipscore", "entropy"], list(SYNSETS)],
+        ranks.loc[["scs", "clipscore", "marginal-entropy"], list(SYNSETS)],
         [[0.25, 0.5, 0.75, 1], [1, 1 / 3, 2 / 3, np.nan], [1, 0.75, 0.5, 0.25]],
     )
-    assert re.findall(r">(scs|clipscore|entropy)</text>", check_figure(synsets)) == ["scs", "clipscore", "entropy"]
+    assert re.findall(r">(scs|clipscore|marginal-entropy)</text>", check_figure(synsets)) == [
+        "scs",
+        "clipscore",
+        "marginal-entropy",
+    ]
     svg = check_figure(found)
     assert all(f"rho: {rho:.3f}" in svg for rho in found.table["rho"])
 
