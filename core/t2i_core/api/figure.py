@@ -169,7 +169,7 @@ class ScatterPlot(Plot):
     Attributes:
         x: Column of the horizontal axis.
         y: Column of the vertical axis.
-        label: Columns that name the points.
+        label: Columns that name the points; a point with an empty text has no label.
         colour: Columns that tell groups of points apart.
         colours: Colours of levels of `colour` that are colours themselves, as in CSS.
         size: Column to which the area of the points is proportional.

@@ -114,6 +114,10 @@ def analyze_run(
         }
         for label, model in models.items()
     }
+    generators = {
+        label: model.name if model.argument is None else f"{model.name}:{model.argument}"
+        for label, model in models.items()
+    }
     for name, made in metrics.made.items():
         given = {**options.get(shorts[name], {}), **options.get(_make_key(name), {})}
         if given:
@@ -145,6 +149,8 @@ def analyze_run(
                 _find_floors(run, name, by),
                 {name: made.info.measures for name, made in metrics.made.items()},
                 partial(find_images, samples, run.folder, run.images_from),
+                generators,
+                by,
             )
             title = make_title(name, by)
             try:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption, did_you_mean
-from t2i_core.api.figure import BarChart, HeatMap
+from t2i_core.api.figure import BarChart, Mosaic, ScatterPlot
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
-from t2i_core.results.run import Run, load_run
 
-from .figures import RHO
 from .mosaic import find_pictures, show_pictures
 from .options import ROOTS, HypernymyOptions
 from .preferences import preferences
+from .stability import between_runs, stability
 from .sweeps import sweeps
-from .synsets import by_synset, join_measures, side_by_side, synsets_of
+from .synsets import by_synset, join_measures, per_synset, side_by_side, synsets_of
 from .taxonomy import Taxonomy
 
 SHOWN = 50
@@ -28,6 +26,9 @@ SHOWN = 50
 
 WITH_IMAGES = 8
 """Number of listed synsets that a figure shows with images."""
+
+NAMED = 5
+"""Number of synsets at each end of the sorted differences that a figure names, as many as between them."""
 
 
 def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOptions) -> Iterator[Analysis]:
@@ -51,10 +52,12 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
     wide = per_synset(rows, "model")
     models = list(wide.columns)
     yield lowest(study, measure, wide, models)
+    yield random_of_lowest(study, measure, wide, models)
     if len(models) > 1:
         for model in models:
             yield lowest(study, measure, wide[[model]].dropna(), [model])
         for a, b in combinations(models, 2):
+            yield ranked_differences(measure, wide, a, b)
             yield difference(study, measure, wide, a, b)
         yield stability(wide, "models", "model", f"Spearman's rho of synsets' {measure} between models.")
     # values that combine all seeds cannot be compared between seeds
@@ -64,13 +67,7 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
             summary = f"Spearman's rho of synsets' {measure} between seeds of {model}."
             yield stability(seeds, f"seeds of {model}", "seed", summary)
     synsets = synsets_of(study.table, study.others)
-    if options.beside:
-        yield stability(
-            join_runs(study.folder, by_synset(wide, synsets), measure, options.beside),
-            "runs",
-            "run",
-            f"Spearman's rho of synsets' {measure} between runs.",
-        )
+    yield from between_runs(study, by_synset(wide, synsets), measure, options.beside)
     yield subtrees(wide, synsets, measure, taxonomy, options.roots)
     yield from sweeps(study, measure)
     yield from side_by_side(study, measure, options.frequency)
@@ -79,73 +76,73 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
         yield from preferences(options.preferences, scores, synsets, find_places(study.samples))
 
 
-def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Return mean values: one row for each prompt, one column for each level of `by`, NaN without rows."""
-    wide = rows.groupby(["prompt", by], observed=True)["value"].mean().unstack(by)
-    wide.index, wide.columns = wide.index.astype(object), wide.columns.astype(object)
-    return wide
-
-
-def join_runs(folder: Path, wide: pd.DataFrame, measure: str, others: Sequence[Path]) -> pd.DataFrame:
-    """Join a run's values by synset with those of other runs.
-
-    Args:
-        folder: Folder of the run.
-        wide: Values of the run: one row for each synset, one column for each model.
-        measure: Name of the measure.
-        others: Folders of the other runs.
-
-    Returns:
-        One row for each synset of the run, one column for each run and model.
-
-    Raises:
-        BadOption: A run has no values of this measure, or none for these synsets.
-    """
-    runs = [load_run(path) for path in dict.fromkeys(path.resolve() for path in (folder, *others))]
-    folders = [run.folder.name for run in runs]
-    names = [
-        name if folders.count(name) == 1 else str(run.folder) for name, run in zip(folders, runs, strict=True)
-    ]
-    found = {_name_column(names[0], runs[0], str(model), measure): wide[model] for model in wide.columns}
-    for name, run in zip(names[1:], runs[1:], strict=True):
-        rows = run.measurements()
-        rows = rows[rows["measure"] == measure] if len(rows) else rows
-        if rows.empty:
-            raise BadOption(f"{run.path}: the run has no values of {measure}; name a run that measured it")
-        every = {by: rows[rows["by"] == by] for by in rows["by"].unique()} if "by" in rows else {None: rows}
-        for by, own in every.items():
-            other = by_synset(per_synset(own, "model"), synsets_of(own))
-            if not set(other.index) & set(wide.index):
-                raise BadOption(
-                    f"{run.path}: the run has {measure} for none of this run's synsets; name a run that "
-                    "shares some"
-                )
-            found |= {_name_column(name, run, str(model), measure, by): other[model] for model in other.columns}
-    return pd.DataFrame(found).reindex(wide.index)
-
-
-def _name_column(name: str, run: Run, model: str, measure: str, by: str | None = None) -> str:
-    own = (r for r in run.results if (r.metric, r.label) == (measure, model) and by in (None, r.by))
-    judges = [r.by or r.judge.name for r in own if r.judge]
-    return f"{name}: {model} ({', '.join(judges)})"
-
-
 def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]) -> Analysis:
     """Return the synsets with the lowest mean score over models, without those that some model lacks."""
-    mean = wide.dropna().mean(axis=1).sort_values(kind="stable")
+    mean = _sort_means(wide)
     worst = mean.index[:SHOWN]
     table = pd.DataFrame({"synset": worst, measure: mean.loc[worst].to_numpy()})
     if len(models) > 1:
         for model in models:
             table[model] = wide.loc[worst, model].to_numpy()
-    of = models[0] if len(models) == 1 else f"mean of {len(models)} models"
-    shown = [(f"{name}\n{mean[name]:.3f}", find_pictures(study, models, name)) for name in worst[:WITH_IMAGES]]
     name = "lowest" if len(models) > 1 or study.table["model"].nunique() == 1 else f"lowest of {models[0]}"
-    return Analysis(name, f"The synsets with the lowest {measure}, {of}.", table, show_pictures(shown, models))
+    summary = f"The synsets with the lowest {measure}, {_name_mean(models)}."
+    return Analysis(name, summary, table, _show_means(study, mean[:WITH_IMAGES], models))
+
+
+def random_of_lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]) -> Analysis:
+    """Return a seeded random draw among the synsets with the lowest mean score over models.
+
+    References:
+        Hypernymy paper, Figures 11 and 12.
+    """
+    worst = _sort_means(wide)[:SHOWN]
+    drawn = np.random.default_rng(0).choice(len(worst), min(WITH_IMAGES, len(worst)), replace=False)
+    mean = worst.iloc[np.sort(drawn)]
+    table = pd.DataFrame({"synset": mean.index, measure: mean.to_numpy()})
+    summary = f"A random draw of the {len(worst)} synsets with the lowest {measure}, {_name_mean(models)}."
+    return Analysis("random of the lowest", summary, table, _show_means(study, mean, models))
+
+
+def _sort_means(wide: pd.DataFrame) -> pd.Series:
+    """Return the mean over models of each synset that all models have, ascending."""
+    return wide.dropna().mean(axis=1).sort_values(kind="stable")
+
+
+def _name_mean(models: Sequence[str]) -> str:
+    return models[0] if len(models) == 1 else f"mean of {len(models)} models"
+
+
+def _show_means(study: Study, mean: pd.Series, models: Sequence[str]) -> Mosaic:
+    """Return the images of synsets, each with its mean score."""
+    rows = [(f"{name}\n{value:.3f}", find_pictures(study, models, str(name))) for name, value in mean.items()]
+    return show_pictures(rows, models)
+
+
+def ranked_differences(measure: str, wide: pd.DataFrame, a: str, b: str) -> Analysis:
+    """Return the difference of two models for each synset by rank, the ends and some between with their names.
+
+    References:
+        Hypernymy paper, Figure 5.
+    """
+    gain = wide[a].sub(wide[b]).dropna().sort_values(ascending=False, kind="stable")
+    table = pd.DataFrame(
+        {"rank": np.arange(1, len(gain) + 1), "synset": gain.index, "difference": gain.to_numpy()}
+    )
+    from_end = np.minimum(table.index, len(table) - 1 - table.index)
+    between = np.linspace(0, len(gain) - 1, NAMED + 2).round()
+    named = (from_end < NAMED) | table.index.isin(between)
+    data = table.assign(name=table["synset"].where(named, "")).iloc[np.argsort(from_end, kind="stable")]
+    figure = ScatterPlot(
+        x="rank", y="difference", label="name", reference=0, data=data, hover=["synset"],
+        x_title="synsets by difference", y_title=f"{measure}: {a} - {b}",
+    )  # fmt: skip
+    return Analysis(
+        f"{a} minus {b} by rank", f"Difference of synsets' {measure}, sorted: {a} - {b}.", table, figure
+    )
 
 
 def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -> Analysis:
-    """Return the difference of two models for each synset, sorted from the largest gain of `a` to that of `b`."""
+    """Return the synsets with the largest differences of two models, from the gains of `a` to those of `b`."""
     both = wide[[a, b]].dropna()
     gain = (both[a] - both[b]).sort_values(ascending=False, kind="stable")
     ranked = gain.index if len(gain) <= 2 * SHOWN else [*gain.index[:SHOWN], *gain.index[-SHOWN:]]
@@ -162,29 +159,6 @@ def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -
     shown = [(f"{name}\n{gain[name]:+.3f}", find_pictures(study, (a, b), name)) for name in ends]
     summary = f"Difference of synsets' {measure}: {a} - {b}."
     return Analysis(f"{a} and {b}", summary, table, show_pictures(shown, (a, b)))
-
-
-def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analysis:
-    """Return how well the rankings of synsets agree: Spearman's rho between columns.
-
-    Args:
-        wide: Values: one row for each synset, one column for each level (model, seed or run).
-        name: What the levels are, in the plural.
-        column: Column of the table that names the level.
-        summary: Summary of the analysis.
-
-    Returns:
-        One row for each level, with its mean correlation with the others in the column `others`; NaN where all
-        scores of a level are equal.
-    """
-    rho = wide.corr(method="spearman")
-    others = rho.mask(np.eye(len(rho), dtype=bool)).mean()
-    table = rho.reset_index(drop=True)
-    table.insert(0, column, [str(level) for level in rho.index])
-    table["others"] = others.to_numpy()
-    long = table.melt(column, list(rho.columns), var_name="with", value_name="rho")
-    figure = HeatMap(x="with", y=column, value="rho", diverging=True, range=(-1, 1), title=RHO, data=long)
-    return Analysis(f"stability between {name}", summary, table, figure)
 
 
 def subtrees(

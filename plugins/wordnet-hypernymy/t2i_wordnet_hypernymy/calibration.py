@@ -19,6 +19,7 @@ from t2i_core.api.metric_input import Need, Unit
 from t2i_core.api.metric_output import Row
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study
+from t2i_core.results.run import load_run
 
 from .metrics import NEED, asked_class
 
@@ -79,25 +80,58 @@ class Calibration(TableMetric):
         return {"ece": calibration_error(answers.confidence, answers.correct, weights[answers.rows])}
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield the calibration curve of each model: one row for each bin that has images."""
+        """Yield the calibration curve of each model, and the curves of a run's several judges in one picture."""
         rows = study.table[study.table["measure"] == "confidence"]
         for model, own in rows.groupby("model", observed=True):
-            confidence = own["value"].to_numpy(np.float64)
-            data = pd.DataFrame(
-                {
-                    "bin": bin_of(confidence),
-                    "confidence": confidence,
-                    "accuracy": own["correct"].to_numpy(np.float64),
-                }
-            )
-            groups = data.groupby("bin")
-            table = groups.mean().assign(images=groups.size()).reset_index(drop=True)
+            table = calibration_curve(own)
             summary = f"Accuracy of the judge by its confidence, on {model}."
-            figure = ScatterPlot(
-                x="confidence", y="accuracy", size="images", curve="model", diagonal=True, x_range=(0, 1),
-                y_range=(0, 1), data=table.assign(model=model),
-            )  # fmt: skip
-            yield Analysis(f"curve of {model}", summary, table, figure)
+            yield Analysis(
+                f"curve of {model}", summary, table, _plot_curves(table.assign(model=model), ("model",))
+            )
+        if study.by is not None:
+            yield from _compare_judges(study)
+
+
+def calibration_curve(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean confidence, the accuracy and the number of images of each bin that has images.
+
+    Args:
+        rows: Predictions, with the columns value (their confidence) and correct.
+    """
+    confidence = rows["value"].to_numpy(np.float64)
+    data = pd.DataFrame(
+        {"bin": bin_of(confidence), "confidence": confidence, "accuracy": rows["correct"].to_numpy(np.float64)}
+    )
+    groups = data.groupby("bin")
+    return groups.mean().assign(images=groups.size()).reset_index(drop=True)
+
+
+def _compare_judges(study: Study) -> Iterator[Analysis]:
+    """Yield the curves of all judges of a run; the study of the first judge yields them.
+
+    References:
+        Hypernymy paper, Figure 6.
+    """
+    rows = load_run(study.folder).measurements()
+    rows = rows[(rows["metric"] == "calibration") & (rows["measure"] == "confidence")]
+    groups = [
+        (judge, model, own) for (judge, model), own in rows.groupby(["by", "model"], observed=True, sort=False)
+    ]
+    if len({judge for judge, _, _ in groups}) < 2 or groups[0][0] != study.by:
+        return
+    parts = [calibration_curve(own).assign(judge=str(judge), model=str(model)) for judge, model, own in groups]
+    table = pd.concat(parts, ignore_index=True)[["judge", "model", "confidence", "accuracy", "images"]]
+    summary = "Accuracy of each judge by its confidence."
+    yield Analysis("curves of all judges", summary, table, _plot_curves(table, ("judge", "model")))
+
+
+def _plot_curves(table: pd.DataFrame, names: tuple[str, ...]) -> ScatterPlot:
+    """Return a curve for each level of the columns `names`, the area of a point by its number of images."""
+    curve = table[list(names)].astype(str).agg(", ".join, axis=1)
+    return ScatterPlot(
+        x="confidence", y="accuracy", size="images", curve="curve", colour=names if len(names) > 1 else None,
+        diagonal=True, x_range=(0, 1), y_range=(0, 1), data=table.assign(curve=curve),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from t2i_core.api.study import Analysis, Study
 from . import scores
 from .leaves import Leaves, asked_node
 from .options import HypernymyOptions, IspOptions, ScsOptions
-from .sweeps import blocks_of_seeds, by_images, front
+from .sweeps import blocks_of_seeds, by_images, planes, split_runs
 from .taxonomy import Taxonomy
 from .taxonomy_file import read_taxonomy
 from .wordnet import nouns
@@ -128,7 +128,7 @@ class Isp(_MeanOverSynsets):
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield the common analyses, the front of ISP and SCS, and ISP of fewer images per synset."""
         yield from super().analyses(study)
-        yield from front(study, "isp", "scs")
+        yield from planes(study, "isp", "scs")
         yield from by_images(blocks_of_seeds(study.table, "isp", self.options.images), "isp")
 
 
@@ -170,7 +170,7 @@ class Scs(_MeanOverSynsets):
         - `conditional-entropy`: mean entropy of the single images, in nats.
         - `most`, `balanced`, `uniform`: the divergence in nats at most, for classes as even as possible, and as
           expected of a model that draws classes uniformly.
-        - `scs-of-images`: `scs` of disjoint blocks of fewer images, if the option `images` asks for them.
+        - `scs-of-images`: `scs` of up to four disjoint runs of fewer images, if the option `images` asks for them.
         """
         prompt, answers = _prompt_and_answers(unit)
         leaves, logits = self.leaves(answers.labels), answers.logits
@@ -191,8 +191,8 @@ class Scs(_MeanOverSynsets):
         for name in ("most", "balanced", "uniform"):
             yield Row(name, getattr(scores, name)(len(below), len(logits)), facets)
         for size in self.options.images:
-            for block in range(len(logits) // size):
-                own = scores.coverage(logits[block * size : (block + 1) * size], below)
+            for block, images in enumerate(split_runs(len(logits), size)):
+                own = scores.coverage(logits[images], below)
                 yield Row("scs-of-images", own / leaves.normaliser, {"images": size, "block": block})
 
     def analyses(self, study: Study) -> Iterator[Analysis]:

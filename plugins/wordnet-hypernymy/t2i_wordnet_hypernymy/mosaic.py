@@ -10,15 +10,15 @@ from t2i_core.api.image import Image
 from t2i_core.api.study import Study
 
 COLUMNS = 6
-"""Maximum number of images in a row, shared evenly by the models that it shows."""
+"""Number of images in a row, shared evenly by the models; of more models than that, one image each."""
 
 
 def find_pictures(study: Study, models: Sequence[str], prompt: str) -> list[list[Image]]:
-    """Return the first images of a prompt that can be shown, by seed, for each model that fits into a row."""
+    """Return the first images of a prompt that can be shown, by seed, for each model."""
     samples = study.samples
-    each = COLUMNS // min(len(models), COLUMNS)
+    each = max(1, COLUMNS // len(models))
     found = []
-    for model in models[:COLUMNS]:
+    for model in models:
         own = samples[(samples["model"] == model) & (samples["prompt"] == prompt) & (samples["status"] == "ok")]
         images = study.images[own.sort_values("seed").index]
         found.append(list(islice((i for i in images if i.refused is None and i.path.is_file()), each)))
@@ -39,4 +39,4 @@ def show_pictures(rows: Sequence[tuple[str, Sequence[Sequence[Image]]]], models:
         (label, [image for files in of_models for image in (*files, *[None] * (each - len(files)))])
         for label, of_models in rows
     ]
-    return Mosaic(filled, models[:COLUMNS] if len(models) > 1 else (), each, side=96)
+    return Mosaic(filled, models if len(models) > 1 else (), each, side=96)

@@ -14,7 +14,7 @@ TAXONOMY = Field(
     "separated by a tab or comma.",
 )
 
-IMAGES = "Numbers of images per synset for which the score is also computed, in disjoint blocks of seeds."
+IMAGES = "Numbers of images per synset for which the score is also computed, in up to four disjoint runs."
 
 ROOTS = ("vessel.n.02", "furniture.n.01", "bird.n.01", "clothing.n.01", "lizard.n.01", "fruit.n.01")
 """Roots of the subtrees in the hypernymy paper's Tables 9 and 10."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,51 @@ from numpy.typing import NDArray
 from t2i_core.api.figure import LinePlot, ScatterPlot
 from t2i_core.api.study import Analysis, Study
 
+LINE = ("generator", "rest")
+"""Columns that name the line of a sweep: the model, and its other settings."""
+
 
 def sweeps(study: Study, measure: str) -> Iterator[Analysis]:
-    """Yield the scores along each numeric setting that varies between otherwise equal models."""
+    """Yield the scores along each numeric setting that varies between otherwise equal models: a line for each.
+
+    References:
+        Hypernymy paper, Figure 2.
+    """
     means = scores(study.table, measure)
-    for key in dict.fromkeys(key for settings in study.settings.values() for key in settings):
-        lines = [
-            {"model": label, key: settings[key], "rest": _format_others(settings, key), measure: means[label]}
-            for label, settings in study.settings.items()
-            if label in means and isinstance(settings.get(key), int | float)
-        ]
-        numbers: dict[str, set[float]] = {}
-        for line in lines:
-            numbers.setdefault(line["rest"], set()).add(line[key])
-        lines = [line for line in lines if len(numbers[line["rest"]]) > 1]
-        if not lines:
-            continue
-        table = pd.DataFrame(lines).sort_values(["rest", key], ignore_index=True)
-        figure = LinePlot(x=key, y=measure, colour="rest", hover=["model"])
+    for key, line in _find_lines(study, means).items():
+        table = line.assign(**{measure: line["model"].map(means)})
+        figure = LinePlot(x=key, y=measure, colour=LINE, hover=["model"])
         yield Analysis(f"by {key}", f"{measure} along {key}.", table, figure)
+
+
+def _find_lines(study: Study, labels: Container[str]) -> dict[str, pd.DataFrame]:
+    """Return, for each numeric setting, the models that differ in it alone.
+
+    Args:
+        study: The measurements of a run.
+        labels: The models to take.
+
+    Returns:
+        By setting: model, the setting, `generator` and `rest` (the other settings), which name the line. Lines
+        have two numbers or more, in ascending order.
+    """
+    found = {}
+    for key in dict.fromkeys(key for settings in study.settings.values() for key in settings):
+        points = [
+            {
+                "model": label,
+                key: settings[key],
+                "generator": study.generators.get(label, ""),
+                "rest": _format_others(settings, key),
+            }
+            for label, settings in study.settings.items()
+            if label in labels and isinstance(settings.get(key), int | float)
+        ]
+        table = pd.DataFrame(points, columns=["model", key, *LINE])
+        table = table[table.groupby(list(LINE))[key].transform("nunique") > 1]
+        if len(table):
+            found[key] = table.sort_values([*LINE, key], ignore_index=True)
+    return found
 
 
 def scores(table: pd.DataFrame, measure: str) -> dict[str, float]:
@@ -41,13 +67,16 @@ def scores(table: pd.DataFrame, measure: str) -> dict[str, float]:
     }
 
 
-def front(study: Study, a: str, b: str) -> Iterator[Analysis]:
-    """Yield two scores of each model, and mark the models on the Pareto front.
+def planes(study: Study, a: str, b: str) -> Iterator[Analysis]:
+    """Yield two scores of each model: a curve for each sweep of a setting, and the Pareto front of all models.
 
     Args:
         study: The measurements of a run.
         a: The metric's own measure.
         b: A measure of another metric of the same run.
+
+    References:
+        Hypernymy paper, Figure 3.
     """
     if study.others is None:
         return
@@ -55,6 +84,23 @@ def front(study: Study, a: str, b: str) -> Iterator[Analysis]:
     labels = [label for label in first if label in second]
     if len(labels) < 2:
         return
+    for key, line in _find_lines(study, labels).items():
+        table = line.assign(**{a: line["model"].map(first), b: line["model"].map(second)})
+        name = table["generator"].str.cat(table["rest"], ", ").str.strip(", ")
+        yield Analysis(
+            f"{a} and {b} by {key}",
+            f"{a} against {b}: a curve for each model along {key}.",
+            table,
+            ScatterPlot(
+                x=a,
+                y=b,
+                label=key,
+                colour=LINE,
+                curve="line",
+                note=f"labels: {key}",
+                data=table.assign(line=name),
+            ),
+        )
     points = np.array([[first[label], second[label]] for label in labels])
     table = pd.DataFrame({"model": labels, a: points[:, 0], b: points[:, 1], "front": on_front(points)})
     keys = dict.fromkeys(key for label in labels for key in study.settings.get(label, {}))
@@ -92,12 +138,32 @@ def on_front(points: NDArray[np.float64]) -> list[bool]:
     return [not each for each in beaten]
 
 
+RUNS = 4
+"""Largest number of disjoint runs that a number of images is divided into, as in the hypernymy paper."""
+
+
+def split_runs(count: int, size: int) -> list[slice]:
+    """Return the images of disjoint runs of `size` images each, at most `RUNS`, evenly spread over `count` images.
+
+    Each run begins a segment of its own, so that runs of more images use images that runs of fewer do not.
+
+    Example:
+        >>> split_runs(128, 4)
+        [slice(0, 4, None), slice(32, 36, None), slice(64, 68, None), slice(96, 100, None)]
+    """
+    runs = min(RUNS, count // size)
+    return [slice(start, start + size) for start in (run * (count // runs) for run in range(runs))]
+
+
 def by_images(rows: pd.DataFrame, measure: str) -> Iterator[Analysis]:
-    """Yield the score for each number of images per synset: mean, spread and rank correlation between blocks.
+    """Yield the score for each number of images per synset, and its standard deviation between disjoint runs.
 
     Args:
         rows: Values with the columns model, prompt, images and block; blocks are disjoint.
         measure: Name of the measure.
+
+    References:
+        Hypernymy paper, Figure 7 and Table 8.
     """
     if rows.empty:
         return
@@ -106,19 +172,30 @@ def by_images(rows: pd.DataFrame, measure: str) -> Iterator[Analysis]:
     groups = block_means.groupby(level=by, observed=True)
     rho = {key: _correlate_blocks(own) for key, own in rows.groupby(by, observed=True)}
     table = pd.DataFrame(
-        {measure: groups.mean(), "spread": groups.std(), "rho": pd.Series(rho), "blocks": groups.size()}
+        {measure: groups.mean(), "sd": groups.std(), "rho": pd.Series(rho), "runs": groups.size()}
     )
     table = table.rename_axis(by).reset_index().astype({"images": int}).sort_values(by, ignore_index=True)
     summary = (
-        f"{measure} by number of images per synset; spread and rho (mean Spearman's rho over synsets) compare "
-        "disjoint blocks of images."
+        f"{measure} by number of images per synset; sd and rho (mean Spearman's rho over synsets) compare "
+        "disjoint runs of that many images."
     )
     figure = LinePlot(
         x="images", y=measure, colour="model", band="bars", x_title="images per synset",
-        data=table.assign(low=table[measure] - table["spread"], high=table[measure] + table["spread"]),
-        note="bars: spread between blocks of images",
+        data=table.assign(low=table[measure] - table["sd"], high=table[measure] + table["sd"]),
+        note="bars: standard deviation between runs, where there are several", hover=["runs"],
     )  # fmt: skip
     yield Analysis("images per synset", summary, table, figure)
+    several = table[table["sd"].notna()]
+    if several.empty:
+        return
+    spread = several[[*by, "sd"]].assign(relative=several["sd"] / several[measure], runs=several["runs"])
+    yield Analysis(
+        "deviation by images per synset",
+        f"Standard deviation of {measure} between disjoint runs, by number of images per synset; relative: "
+        "divided by the mean.",
+        spread.reset_index(drop=True),
+        LinePlot(x="images", y="sd", colour="model", x_title="images per synset", hover=["relative", "runs"]),
+    )
 
 
 def _correlate_blocks(rows: pd.DataFrame) -> float:
@@ -133,18 +210,16 @@ def blocks_of_seeds(table: pd.DataFrame, measure: str, sizes: Sequence[int]) -> 
     Args:
         table: The rows of a metric.
         measure: Name of the measure.
-        sizes: Numbers of seeds per block; seeds that fill no whole block are dropped.
+        sizes: Numbers of seeds per block, see `split_runs`.
     """
     rows = table[table["measure"] == measure]
     if "seed" not in rows:
         return pd.DataFrame()
-    seeds = {seed: i for i, seed in enumerate(sorted(rows["seed"].dropna().unique()))}
-    place = rows["seed"].map(seeds).to_numpy(np.float64)
+    seeds = sorted(rows["seed"].dropna().unique())
     parts = []
     for size in sizes:
-        block = place // size
-        whole = block < len(seeds) // size
-        part = rows[whole].assign(images=size, block=block[whole])
+        block = {seed: i for i, run in enumerate(split_runs(len(seeds), size)) for seed in seeds[run]}
+        part = rows.assign(images=size, block=rows["seed"].map(block).astype(np.float64)).dropna(subset="block")
         # average within synsets first, so that synsets with failed images count as much as the others
         parts.append(
             part.groupby(["model", "prompt", "images", "block"], observed=True)["value"].mean().reset_index()

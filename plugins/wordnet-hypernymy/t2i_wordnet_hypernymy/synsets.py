@@ -53,6 +53,13 @@ def synsets_of(*tables: pd.DataFrame | None) -> dict[str, str]:
     return synsets
 
 
+def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return mean values: one row for each prompt, one column for each level of `by`, NaN without rows."""
+    wide = rows.groupby(["prompt", by], observed=True)["value"].mean().unstack(by)
+    wide.index, wide.columns = wide.index.astype(object), wide.columns.astype(object)
+    return wide
+
+
 def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
     """Average values by prompt (or by model and prompt) over the prompts of each synset.
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -13,10 +14,11 @@ from t2i_core.api.errors import BadOption
 from t2i_core.results.images import find_images
 from t2i_core.testing.figures import check_figure
 from t2i_wordnet_hypernymy import analyses
-from t2i_wordnet_hypernymy.analyses import stability
+from t2i_wordnet_hypernymy import stability as stability_module
 from t2i_wordnet_hypernymy.metrics import Isp, Scs
 from t2i_wordnet_hypernymy.mosaic import find_pictures, show_pictures
 from t2i_wordnet_hypernymy.options import IspOptions, ScsOptions
+from t2i_wordnet_hypernymy.stability import read_columns, stability
 
 SYNSETS = ["bird.n.01", "oscine.n.01", "dog.n.01", "fruit.n.01"]
 #: per model and synset, the value under seeds 0 and 1
@@ -124,12 +126,12 @@ def test_what_is_known_of_synsets_is_found_for_concepts_of_ones_own(tmp_path):
         assert tables["preferences"].loc[0, ["share", "votes"]].tolist() == [0.5, 4]
 
 
-def run_of(folder, table, monkeypatch):
-    """Have a run of this table stand in a folder."""
+def run_of(folder, table, monkeypatch, own):
+    """Have a run of this table stand in a folder, and the study's own in its folder."""
     results = [SimpleNamespace(metric="isp", by=None, label="b", judge=SimpleNamespace(name="judge"))]
-    known = {folder: table}
+    known = {folder: table, own.folder: own.table}
     monkeypatch.setattr(
-        analyses,
+        stability_module,
         "load_run",
         lambda path: SimpleNamespace(
             folder=path, path=path, results=results, measurements=lambda: known.get(path)
@@ -139,7 +141,7 @@ def run_of(folder, table, monkeypatch):
 
 def test_a_run_of_concepts_is_set_beside_one_of_synsets(tmp_path, monkeypatch):
     own, other = of_concepts(tmp_path), tmp_path / "other"
-    run_of(other, study(tmp_path, ("b",)).table, monkeypatch)
+    run_of(other, study(tmp_path, ("b",)).table, monkeypatch, own)
     found = list(Isp(Setup(None, IspOptions(beside=(other,)))).analyses(own))
     (table,) = (a.table for a in found if a.name == "stability between runs")
     names = [f"{tmp_path.name}: a ()", f"{tmp_path.name}: b (judge)", "other: b (judge)"]
@@ -152,11 +154,11 @@ def test_a_run_that_shares_nothing_is_not_set_beside(tmp_path, monkeypatch):
     other = tmp_path / "other"
     metric = Isp(Setup(None, IspOptions(beside=(other,))))
     table = study(tmp_path).table
-    run_of(other, table.assign(prompt=table["prompt"].astype(str) + "x"), monkeypatch)
+    run_of(other, table.assign(prompt=table["prompt"].astype(str) + "x"), monkeypatch, study(tmp_path))
     with pytest.raises(BadOption, match="other: the run has isp for none of this run's synsets"):
         list(metric.analyses(study(tmp_path)))
     for without in (table.assign(measure="scs"), pd.DataFrame()):  # a run that measured nothing has no columns
-        run_of(other, without, monkeypatch)
+        run_of(other, without, monkeypatch, study(tmp_path))
         with pytest.raises(BadOption, match="other: the run has no values of isp"):
             list(metric.analyses(study(tmp_path)))
 
@@ -170,9 +172,9 @@ def test_other_runs_of_the_same_name_are_told_apart(tmp_path, monkeypatch):
         results = [SimpleNamespace(metric="isp", by=None, label="m", judge=SimpleNamespace(name="judge"))]
         return SimpleNamespace(folder=path, path=path, results=results, measurements=lambda: rows)
 
-    monkeypatch.setattr(analyses, "load_run", load)
-    found = analyses.join_runs(paths[0], wide, "isp", [*paths[1:], paths[1]])
-    assert list(found) == [f"{path}: m (judge)" for path in paths[:3]] + ["x: m (judge)"]
+    monkeypatch.setattr(stability_module, "load_run", load)
+    found = read_columns(paths[0], [*paths[1:], paths[1]], "isp", list(wide.index))
+    assert [column.title for column in found] == [f"{path}: m (judge)" for path in paths[:3]] + ["x: m (judge)"]
 
 
 def test_stability_is_a_rank_correlation(found):
@@ -225,8 +227,9 @@ def test_a_model_that_has_fewer_images_keeps_its_place(tmp_path):
     assert all(image is not None for _, images in drawn.rows for image in images)
     fewer = show_pictures([("dog.n.01", [rows[0][1][0][:1], rows[0][1][1]])], ["a", "b"])
     assert [image is not None for image in fewer.rows[0][1]] == [True, False, True, True]
-    four = show_pictures([("dog.n.01", find_pictures(two, ["a"] * 4, "dog.n.01"))], ["a"] * 4)
-    assert len(four.rows[0][1]) == 4
+    for count in (4, 8, 12):
+        many = show_pictures([("dog.n.01", find_pictures(two, ["a"] * count, "dog.n.01"))], ["a"] * count)
+        assert (len(many.columns), many.span, len(many.rows[0][1])) == (count, 1, count)
     none = show_pictures([("cat.n.01", find_pictures(two, ["a", "b"], "cat.n.01"))], ["a", "b"])
     assert none.rows[0][1] == [None, None]
 
@@ -234,7 +237,7 @@ def test_a_model_that_has_fewer_images_keeps_its_place(tmp_path):
 def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):
     metric = Isp(Setup(None, IspOptions()))
     names = [a.name for a in metric.analyses(study(tmp_path, ("a",)))]
-    assert names == ["lowest", "stability between seeds of a", "subtrees"]
+    assert names == ["lowest", "random of the lowest", "stability between seeds of a", "subtrees"]
     assert list(Scs(Setup(None, ScsOptions())).analyses(study(tmp_path))) == []
 
 
@@ -243,3 +246,59 @@ def test_scores_that_are_all_equal_have_no_ranks():
     table = stability(wide, "models", "model", "x").table.set_index("model")
     assert table.loc["a", "others"] == pytest.approx(0.5)
     assert np.isnan(table.loc["flat", "others"])
+
+
+def test_a_models_ranking_is_compared_with_its_own_in_other_runs_alone(tmp_path, monkeypatch):
+    """Two models under two judges: what agrees is each model with itself, not with the other."""
+    own = study(tmp_path)
+    table = own.table.astype({"value": float})
+    noisy = table.assign(value=table["value"] + np.tile([0.0, 0.25, 0, 0.1, 0, 0.02, 0, 0], 2))
+    rows = pd.concat([table.assign(by="first"), noisy.assign(by="second")]).astype({"by": "category"})
+    results = [
+        SimpleNamespace(metric="isp", label=label, by=by, judge=SimpleNamespace(name=by))
+        for label in "ab"
+        for by in ("first", "second")
+    ]
+    run = SimpleNamespace(folder=tmp_path, path=tmp_path, results=results, measurements=lambda: rows)
+    monkeypatch.setattr(stability_module, "load_run", lambda path: run)
+    metric = Isp(Setup(None, IspOptions()))
+    first, second = (
+        {a.name: a.table for a in metric.analyses(replace(own, table=values, by=by))}
+        for by, values in (("first", table), ("second", noisy))
+    )
+    assert "stability between runs" not in second  # the first judge's study has it
+    expected = [
+        table[table["model"] == m].groupby("prompt", observed=True)["value"].mean().corr(
+            noisy[noisy["model"] == m].groupby("prompt", observed=True)["value"].mean(), method="spearman"
+        )
+        for m in "ab"
+    ]  # fmt: skip
+    agreement = first["agreement of runs"].set_index("model")
+    assert agreement["rho"].tolist() == pytest.approx(expected)
+    assert agreement["pairs"].tolist() == [1, 1]
+    by_run = first["stability between runs"].set_index("run")["others"]
+    assert by_run.tolist() == pytest.approx(expected * 2)
+
+
+def test_a_random_draw_is_of_the_lowest(tmp_path):
+    names = [f"{i:03d}.n.01" for i in range(200)]
+    wide = pd.DataFrame({"a": np.linspace(0, 1, 200)}, names)
+    found = analyses.random_of_lowest(study(tmp_path, ("a",)), "isp", wide, ["a"])
+    drawn = list(found.table["synset"])
+    assert len(set(drawn)) == analyses.WITH_IMAGES
+    assert set(drawn) <= set(names[: analyses.SHOWN])
+    assert drawn != names[: analyses.WITH_IMAGES]
+    assert [label.partition("\n")[0] for label, _ in found.figure.rows] == drawn
+
+
+def test_sorted_differences_name_their_ends():
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.random((300, 2)), [f"s{i}.n.01" for i in range(300)], ["a", "b"])
+    wide.iloc[7, 0] = np.nan
+    found = analyses.ranked_differences("isp", wide, "a", "b")
+    assert found.table["rank"].tolist() == list(range(1, 300))
+    assert (np.diff(found.table["difference"]) <= 0).all()
+    drawn = check_figure(found)
+    for i in (0, 1, -1, -2):
+        assert f">{found.table['synset'].iloc[i]}</text>" in drawn
+    assert drawn.count(".n.01</text>") <= 3 * analyses.NAMED

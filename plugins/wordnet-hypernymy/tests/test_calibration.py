@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from math import log
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.metric_input import Answer
+from t2i_core.testing.figures import check_figure
+from t2i_wordnet_hypernymy import calibration
 from t2i_wordnet_hypernymy.calibration import Calibration, bin_of, calibration_error
 
 DOG, CAT = ObjectClass("dog", "dog.n.01"), ObjectClass("cat", "cat.n.01")
@@ -78,3 +81,27 @@ def test_the_score_and_the_curve_are_of_the_same_rows(tmp_path):
 def test_images_without_a_label_are_refused():
     with pytest.raises(BadPrompts, match="does not say which synset"):
         Calibration(Setup(None, Options())).check([Prompt("x", "x")])
+
+
+def test_the_curves_of_several_judges_are_one_picture(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {"metric": "calibration", "measure": "confidence", "model": "photos", "by": by, "value": value,
+         "correct": float(rng.random() < value)}
+        for by in ("vit-b16", "convnext-b", "resnet50")
+        for value in rng.random(50)
+    )  # fmt: skip
+    monkeypatch.setattr(calibration, "load_run", lambda path: SimpleNamespace(measurements=lambda: rows))
+    metric = Calibration(Setup(None, Options()))
+    found = {
+        by: {a.name: a for a in metric.analyses(Study(own.drop(columns="by"), pd.DataFrame(), tmp_path, by=by))}
+        for by, own in rows.groupby("by")
+    }
+    assert [by for by, own in found.items() if "curves of all judges" in own] == ["vit-b16"]  # once
+    every = found["vit-b16"]["curves of all judges"]
+    assert every.table.groupby("judge")["images"].sum().to_dict() == dict.fromkeys(found, 50)
+    drawn = check_figure(every)
+    assert all(f">{by}</text>" in drawn for by in found)
+    for by, own in found.items():
+        curve = every.table[every.table["judge"] == by].drop(columns=["judge", "model"]).reset_index(drop=True)
+        pd.testing.assert_frame_equal(curve, own["curve of photos"].table)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_TEXTS = 80
-"""Maximum number of labelled points in a panel."""
+"""Maximum number of points with a label in a panel."""
 
 MANY = 200
 """Number of points from which they are small and transparent, so that density shows."""
@@ -122,11 +122,13 @@ def _write_labels(drawn: Drawn, x: Spec, y: Spec, width: int, height: int) -> li
         panels.setdefault(record.get("facet", ""), []).append(record)
     x_ends, y_ends = x["scale"]["domain"], y["scale"]["domain"]
     x_unit, y_unit = (x_ends[1] - x_ends[0]) / width, (y_ends[1] - y_ends[0]) / height
-    for own in panels.values():
-        if len(own) > MOST_TEXTS:
+    for every in panels.values():
+        own = sorted(every, key=lambda record: not record["label"])  # those with a label first
+        labels = [record["label"] for record in own if record["label"]]
+        if len(labels) > MOST_TEXTS:
             continue
         spots = [((r["x"] - x_ends[0]) / x_unit, (y_ends[1] - r["y"]) / y_unit) for r in own]
-        for record, place in zip(own, place_labels([r["label"] for r in own], spots, width, height), strict=True):
+        for record, place in zip(own, place_labels(labels, spots, width, height), strict=False):
             if place is not None:
                 record["label_x"] = x_ends[0] + place[0] * x_unit
                 record["label_y"] = y_ends[1] - place[1] * y_unit
@@ -143,14 +145,14 @@ def place_labels(
     """Return the middle of each label, or None where it would cover a point or another label.
 
     Args:
-        labels: The labels.
+        labels: The labels of the first points.
         spots: The place of each point, in pixels.
         width: Width of the panel.
         height: Height of the panel.
     """
     taken = [(px - 3, py - 3, px + 3, py + 3) for px, py in spots]
     found: list[tuple[float, float] | None] = []
-    for label, (px, py) in zip(labels, spots, strict=True):
+    for label, (px, py) in zip(labels, spots, strict=False):
         wide = min(len(label) * LETTER, 160) / 2
         away, up = wide + 6, LINE
         candidates = (

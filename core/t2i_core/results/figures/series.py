@@ -94,9 +94,8 @@ def _number_axis(plot: LinePlot, drawn: Drawn) -> Spec:
     values = sorted({record["x"] for record in drawn.records})
     axis: Spec = {"grid": False}
     if len(values) <= FEW_VALUES:
-        axis |= {"values": values}
-        if all(float(value).is_integer() for value in values):
-            axis |= {"format": "d"}
+        whole = all(float(value).is_integer() for value in values)
+        axis |= {"values": values, "format": "d" if whole else "~g"}
     span = (values[0], values[-1]) if values else (0, 1)
     title = wrap_title(plot.x_title or title_column(plot.x))
     if plot.scale == "log" and span[0] > 0:
