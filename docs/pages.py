@@ -28,7 +28,7 @@ TUTORIALS = {
     "Tests, waivers, publishing": "tutorials/publishing.md",
     "The smallest plugin": "tutorials/least.md",
 }
-"""Headings of CONTRIBUTING.md at which another page begins."""
+"""Headings of docs/write-a-plugin.md, each of which begins a page."""
 
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
@@ -86,7 +86,7 @@ def pages() -> list[Page]:
 def _pages_of(document: Path) -> Iterator[Page]:
     text = document.read_text(encoding="utf-8")
     name = document.relative_to(ROOT)
-    if str(name) == "CONTRIBUTING.md":
+    if name.as_posix() == "docs/write-a-plugin.md":
         yield from _split(document, text)
     elif name.name == "README.md" and name.parts[0] == "plugins":
         yield Page(_path(name), text + plugin_reference(document.parent), document)
@@ -98,17 +98,19 @@ def _path(name: Path) -> str:
     """Return the place of a document on the site: README.md under its folder's name, docs/ at the top."""
     if name.name == "README.md":
         return "index.md" if name.parent == Path() else f"{name.parent.as_posix()}.md"
+    if name == Path("CONTRIBUTING.md"):
+        return "contributing.md"
     return name.as_posix().removeprefix("docs/")
 
 
 def _split(document: Path, text: str) -> Iterator[Page]:
     """A page for each of the headings, which becomes its title."""
-    path = "contributing.md"
-    part = ""
+    path, part = "", ""
     for piece in re.split(r"^(?=#+ )", text, flags=re.MULTILINE):
         heading = piece.partition("\n")[0].lstrip("#").strip()
         if heading in TUTORIALS:
-            yield Page(path, _raised(part), document)
+            if part:
+                yield Page(path, _raised(part), document)
             path, part = TUTORIALS[heading], ""
         part += piece
     yield Page(path, _raised(part), document)

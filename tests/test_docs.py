@@ -92,7 +92,7 @@ def test_the_hooks_examples_run() -> None:
 
 
 def test_the_worked_example_is_the_examples_files() -> None:
-    blocks = dict(FILE_BLOCK.findall(read("CONTRIBUTING.md")))
+    blocks = dict(FILE_BLOCK.findall(read("docs/write-a-plugin.md")))
     for name, block in blocks.items():
         assert block == read(name), name
     example = ROOT / "examples" / "t2i-sharpness"
@@ -112,11 +112,11 @@ class MeanReward(Metric):
 
 @pytest.fixture
 def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the code defines that CONTRIBUTING.md shows in blocks, and that runs as it stands there."""
+    """The names that the runnable blocks of docs/write-a-plugin.md define."""
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     names: dict[str, Any] = {"__name__": "contributed"}
-    for block in RUN_BLOCK.findall(read("CONTRIBUTING.md")):
-        exec(compile(block, "CONTRIBUTING.md", "exec"), names)
+    for block in RUN_BLOCK.findall(read("docs/write-a-plugin.md")):
+        exec(compile(block, "write-a-plugin.md", "exec"), names)
     return names
 
 
@@ -146,7 +146,7 @@ def test_the_capability_that_is_shown_is_checked_and_kept() -> None:
 
 @pytest.fixture
 def contributed(shown: dict[str, Any], tmp_path: Path) -> Run:
-    """The run of a metric on the generator, judge and prompts that CONTRIBUTING.md shows."""
+    """The run of a metric on the generator, judge and prompts of docs/write-a-plugin.md."""
     (generator,), (judge,), (prompts,) = (
         shown[hook]() for hook in ("t2i_generators", "t2i_judges", "t2i_prompt_sources")
     )

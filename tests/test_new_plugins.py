@@ -1,5 +1,5 @@
 """What `t2i new-plugin` makes works: untouched, by its own checks and (slow) from a wheel and nothing else, and as
-the tutorials in CONTRIBUTING.md change it.
+the tutorials in docs/write-a-plugin.md change it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def make(kind: str, name: str, folder: Path) -> Path:
 
 def follow_tutorials(folder: Path) -> list[Path]:
     """Do what the tutorials say; returns the plugins' folders."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "write-a-plugin.md").read_text(encoding="utf-8")
     plugins = [make(kind, name, folder) for kind, name in BEGUN.findall(text)]
     written = WRITTEN.findall(text)
     assert {folder / place.partition("/")[0] for place, _ in written} == set(plugins)
