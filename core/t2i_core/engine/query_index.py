@@ -18,7 +18,7 @@ from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .component import Component
 from .job import Job, Served, keys_of_images_alone, observation_key, observation_key_head
-from .sample import PlannedSample, iterate_blocks
+from .sample import PlannedSample, SampleGrid, iterate_blocks
 
 _KEY_BYTES = 32
 
@@ -89,6 +89,19 @@ class QueryGroup:
     def labels(self) -> Labels | None:
         """The classes that the judge declares."""
         return self.asking[0][1].labels
+
+    def per_run(self) -> list[tuple[Job, Served]]:
+        """Return the needs that are asked once per run."""
+        return [(job, served) for job, served in self.asking if served.need.per == "run"]
+
+    def per_item(self) -> list[tuple[tuple[SampleGrid, ...], list[tuple[Job, Served]]]]:
+        """Return the grids whose samples are observed together, with the needs that ask about them."""
+        found: dict[tuple[int, ...], tuple[tuple[SampleGrid, ...], list[tuple[Job, Served]]]] = {}
+        for job, served in self.asking:
+            if served.need.per != "run":
+                for grids in job.groups():
+                    found.setdefault(tuple(map(id, grids)), (grids, []))[1].append((job, served))
+        return list(found.values())
 
 
 def group_queries(jobs: Iterable[Job]) -> list[QueryGroup]:
@@ -165,25 +178,33 @@ def index_queries(group: QueryGroup, store: Store, failed: Failures, gathering: 
         gathering: Gathers the samples.
     """
     index: dict[tuple[int, tuple[str, ...]], QueryKeys] = {}
-    for job, served in group.asking:
-        if served.need.per == "run":
-            keys = index[served.address(job.grids)] = QueryKeys()
-            shared = list_shared_queries(job, served)
-            keys.append([key for key, _ in shared], [hash_images(query.images) for _, query in shared])
-            continue
-        head = observation_key_head(served.judge_fingerprint(job.models[0]), served.asked)
-        for grids in job.groups():
-            keys = index[served.address(grids)] = QueryKeys()
-            for block in iterate_blocks(zip(*grids, strict=True)):
+    for job, served in group.per_run():
+        keys = index[served.address(job.grids)] = QueryKeys()
+        shared = list_shared_queries(job, served)
+        keys.append([key for key, _ in shared], [hash_images(query.images) for _, query in shared])
+    for grids, asking in group.per_item():
+        of_needs = [(job, served, _start_key(job, served), QueryKeys()) for job, served in asking]
+        index |= {served.address(grids): keys for _, served, _, keys in of_needs}
+        for block in iterate_blocks(zip(*grids, strict=True)):
+            samples: dict[str, list[tuple[Sample, ...] | Failure]] = {}
+            for job, served, head, keys in of_needs:
                 if served.asks_image_alone and gathering is gather:
                     _index_images_alone(head, block, store, failed, keys)
                     continue
-                for item, samples in zip(block, gathering(block, served.need, store, failed), strict=True):
-                    queries = make_queries(job, served, item, samples)
+                images = served.need.images
+                if images not in samples:
+                    samples[images] = gathering(block, served.need, store, failed)
+                for item, own in zip(block, samples[images], strict=True):
+                    queries = make_queries(job, served, item, own)
                     keys.append(
                         [observation_key(head, q) for q in queries], [hash_images(q.images) for q in queries]
                     )
     return index
+
+
+def _start_key(job: Job, served: Served) -> str:
+    """Return the common beginning of the keys of a need's queries."""
+    return observation_key_head(served.judge_fingerprint(job.models[0]), served.asked)
 
 
 def _index_images_alone(head: str, items: Sequence[Item], store: Store, failed: Failures, into: QueryKeys) -> None:
@@ -221,7 +242,7 @@ def make_queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ..
 
 def list_shared_queries(job: Job, served: Served) -> list[tuple[str, Query]]:
     """Return the queries of a need that is asked once per run, each with its key."""
-    head = observation_key_head(served.judge_fingerprint(job.models[0]), served.asked)
+    head = _start_key(job, served)
     with guard_plugin(job.metric, "to say what it asks once"):
         queries = served.queries(shared_samples(job))
     return [(observation_key(head, query), query) for query in queries]
