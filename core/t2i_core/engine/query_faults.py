@@ -1,4 +1,4 @@
-"""What goes wrong with queries: failures, and images of the cache that turn out to be damaged."""
+"""Faults of queries: failures, and images of the cache that turn out to be damaged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..storage.store import Store
 
 @dataclass
 class QueryFaults:
-    """What went wrong with queries.
+    """Faults of queries that a stage found.
 
     Attributes:
         failures: Why queries have no answer, by their keys.

@@ -108,7 +108,7 @@ class QueryWalk:
 
 @dataclass(frozen=True)
 class _BlockPart:
-    """What one need asks about a block of items.
+    """Queries of one need about a block of items.
 
     Attributes:
         job: The job.
