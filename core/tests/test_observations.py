@@ -89,6 +89,7 @@ EVERYTHING = [
     Preference("second", -0.25, "it has more legs"),
     Preference("unparsable"),
     Reward(0.1),
+    Reward(0.1, cut_to=35),
     LikelihoodTerms({"log_p": np.arange(6, dtype=np.float64).reshape(1, 2, 3)}),
     Pixels(),
     QuestionAnswer(YES_NO, 0, np.array([0.7, 0.1])),

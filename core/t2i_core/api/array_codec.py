@@ -1,4 +1,4 @@
-"""Encoding of arrays as little-endian bytes, for the stored forms of observations."""
+"""Encoding of arrays and numbers as little-endian bytes, for the stored forms of observations."""
 
 from __future__ import annotations
 
@@ -64,6 +64,16 @@ def decode_vectors(data: Sequence[bytes]) -> NDArray[np.float32]:
     if lengths.pop() % 4:  # two more bytes: the embedding of a truncated text, which has no place among images
         raise ValueError("vectors of cut texts")
     return decode_vector(b"".join(data)).reshape(len(data), -1)
+
+
+def encode_truncation(cut_to: int | None) -> bytes:
+    """Return the number of tokens read of a truncated text as two bytes; of any other text (None), no bytes."""
+    return b"" if cut_to is None else cut_to.to_bytes(2, "little")
+
+
+def decode_truncation(data: bytes) -> int | None:
+    """Return the number of tokens that `encode_truncation` wrote."""
+    return int.from_bytes(data, "little") if data else None
 
 
 def check_vector(name: str, values: Any) -> None:

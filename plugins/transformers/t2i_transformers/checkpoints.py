@@ -188,9 +188,9 @@ def weights_file(place: CheckpointPlace, folder: Path, sha256: str | None, offli
     return [check_file(file, sha256, place.spec) for file in found]
 
 
-def check_processor(place: CheckpointPlace, folder: Path, words: bool) -> None:
-    """Raise BadModel if a folder has no image processor or, if `words` is true, no tokenizer."""
-    if not any((folder / name).is_file() for name in _OF_IMAGES):
+def check_processor(place: CheckpointPlace, folder: Path, words: bool, images: bool = True) -> None:
+    """Raise BadModel if a folder lacks the image processor (if `images`) or the tokenizer (if `words`)."""
+    if images and not any((folder / name).is_file() for name in _OF_IMAGES):
         raise BadModel(f"{place.spec}: {folder} holds no image processor (none of {', '.join(_OF_IMAGES)})")
     if words and not any(found for name in _OF_WORDS for found in folder.glob(name)):
         raise BadModel(f"{place.spec}: {folder} holds no tokenizer (none of {', '.join(_OF_WORDS)})")

@@ -74,6 +74,15 @@ class RewardJudgeOptions(CheckpointOptions):
     )
 
 
+class ImageRewardOptions(RewardJudgeOptions):
+    """Options of ImageReward."""
+
+    processor: str | None = Field(
+        "google-bert/bert-base-uncased",
+        description="Repository (ORG/NAME or ORG/NAME@REVISION) or folder with BERT's tokenizer.",
+    )
+
+
 def precision(device: str) -> Precision:
     """Return the precision that `auto` means on a type of device: bfloat16 on a GPU, float32 elsewhere."""
     return "bfloat16" if device == "cuda" else "float32"

@@ -14,6 +14,7 @@ from .options import (
     CaptionerOptions,
     CheckpointOptions,
     DetectorOptions,
+    ImageRewardOptions,
     PreferenceOptions,
     RewardJudgeOptions,
     precision,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 DETECTOR, SEGMENTER = "transformers-detector", "transformers-segmenter"
 COLOURED = "coloured-detector"
 CAPTIONER, PREFERENCE, REWARD = "transformers-captioner", "transformers-vlm", "transformers-reward"
+IMAGEREWARD = "imagereward"
 TYPES: dict[str, tuple[str, ...]] = {
     DETECTOR: ("detr", "yolos"),
     COLOURED: ("d_fine", "detr", "rt_detr", "rt_detr_v2"),
@@ -100,8 +102,9 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             options=RewardJudgeOptions,
             capabilities={"reward": frozenset(), "embed": frozenset()},
             create=_reward,
-            code=(*_SHARED, "reward.py"),
+            code=(*_SHARED, "reward.py", "truncation.py"),
         ),
+        _imagereward_info(),
         *(known.preset() for known in KNOWN),
     ]
 
@@ -120,6 +123,38 @@ def _info(name: str, summary: str, notes: str = "", **rest: Any) -> JudgeInfo:
         ),
         about=About(citation=_CITATION, licence="the checkpoint's own: see its card", notes=notes),
         **rest,
+    )
+
+
+def _imagereward_info() -> JudgeInfo:
+    return JudgeInfo(
+        name=IMAGEREWARD,
+        summary="Scores an image for a text with ImageReward, which was trained on people's rankings.",
+        argument="FOLDER with ImageReward.pt and med_config.json, or ORG/NAME on the Hugging Face hub; by default "
+        "THUDM/ImageReward",
+        options=ImageRewardOptions,
+        capabilities={"reward": frozenset()},
+        create=_imagereward,
+        loading=Loading(
+            weights=_imagereward_weights,
+            check=_imagereward_check,
+            resolve=_imagereward_resolve,
+            prefetch=_imagereward_prefetch,
+        ),
+        about=About(
+            citation="Xu et al.: ImageReward: Learning and Evaluating Human Preferences for Text-to-Image "
+            "Generation. NeurIPS 2023",
+            licence="Apache-2.0",
+            memory_gb=4.0,
+            notes="Truncates texts after 35 tokens, with a warning.",
+        ),
+        code=(
+            *_SHARED,
+            "imagereward.py",
+            "imagereward_files.py",
+            "imagereward_network.py",
+            "truncation.py",
+        ),
     )
 
 
@@ -157,6 +192,12 @@ def _reward(setup: Setup[RewardJudgeOptions]) -> Judge:
     from .reward import Rewarder
 
     return Rewarder(setup, *_places(REWARD, setup.argument, setup.options))
+
+
+def _imagereward(setup: Setup[ImageRewardOptions]) -> Judge:
+    from .imagereward import ImageRewarder
+
+    return ImageRewarder(setup, *_imagereward_places(setup.argument, setup.options))
 
 
 def _places(
@@ -204,21 +245,28 @@ def _check(name: str, setup: Setup[Any]) -> None:
 
 def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
     """Return the options with a definite precision, and with commits of repositories."""
+    from . import checkpoints
+
+    options: CheckpointOptions = setup.options
+    place, processor = _places(name, setup.argument, options)
+    checkpoints.check_type(place, TYPES[name], setup.offline)
+    return options.model_copy(update=_pin(setup, place, processor))
+
+
+def _pin(setup: Setup[Any], place: CheckpointPlace, processor: CheckpointPlace | None) -> dict[str, Any]:
+    """Return the options that depend on the device and on the state of repositories, with definite values."""
     from t2i_torch_support.device import get_device_type
 
     from . import checkpoints
 
-    options: CheckpointOptions = setup.options
     changes: dict[str, Any] = {}
-    place, processor = _places(name, setup.argument, options)
-    checkpoints.check_type(place, TYPES[name], setup.offline)
     if place.folder is None:
         changes["revision"] = checkpoints.commit(place, setup.offline)
     if processor is not None and processor.folder is None:
         changes["processor"] = f"{processor.name}@{checkpoints.commit(processor, setup.offline)}"
-    if options.dtype == "auto":
+    if setup.options.dtype == "auto":
         changes["dtype"] = precision(get_device_type(setup.device))
-    return options.model_copy(update=changes)
+    return changes
 
 
 def _prefetch(name: str, setup: Setup[Any]) -> None:
@@ -235,3 +283,53 @@ def _prefetch(name: str, setup: Setup[Any]) -> None:
     if processor is not None:
         folder = checkpoints.fetch(processor, setup.offline, weights=False)
     checkpoints.check_processor(processor or place, folder, words=name not in (DETECTOR, COLOURED, SEGMENTER))
+
+
+def _imagereward_places(
+    argument: str | None, options: ImageRewardOptions
+) -> tuple[CheckpointPlace, CheckpointPlace | None]:
+    """Return the place of an ImageReward checkpoint and that of its tokenizer (None: the same)."""
+    from .imagereward_files import REPOSITORY
+
+    return _places(IMAGEREWARD, argument or REPOSITORY, options)
+
+
+def _imagereward_weights(argument: str | None, options: ImageRewardOptions) -> Iterator[Path | str]:
+    from . import checkpoints, imagereward_files
+
+    place, tokenizer = _imagereward_places(argument, options)
+    yield from imagereward_files.list_dependencies(place)
+    yield from checkpoints.list_dependencies(tokenizer or place)
+
+
+def _imagereward_check(setup: Setup[ImageRewardOptions]) -> None:
+    """Raise an error for bad files before they are loaded; check a repository only if t2i is offline."""
+    from t2i_torch_support.device import check_device
+
+    check_device(setup.device)
+    place, tokenizer = _imagereward_places(setup.argument, setup.options)
+    if place.folder is None and not setup.offline:
+        return
+    from . import imagereward_files
+
+    files = imagereward_files.fetch(place, tokenizer, setup.options.sha256, setup.offline)
+    if place.folder is None or setup.dry:
+        return
+    import torch
+    from t2i_torch_support.trial_load import try_load
+
+    from .imagereward import load_parts
+
+    try_load(lambda: load_parts(files, torch.float32, place.spec))
+
+
+def _imagereward_resolve(setup: Setup[ImageRewardOptions]) -> ImageRewardOptions:
+    """Return the options with a definite precision, and with commits of repositories."""
+    return setup.options.model_copy(update=_pin(setup, *_imagereward_places(setup.argument, setup.options)))
+
+
+def _imagereward_prefetch(setup: Setup[ImageRewardOptions]) -> None:
+    from . import imagereward_files
+
+    places = _imagereward_places(setup.argument, setup.options)
+    imagereward_files.fetch(*places, setup.options.sha256, setup.offline)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from textwrap import shorten
-
 import torch
 from t2i_core.api import Embedding, Failure, Query, Reward, Setup
 from t2i_core.api.judge import Capability
@@ -13,23 +10,18 @@ from . import loading
 from .checkpoints import CheckpointPlace
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import RewardJudgeOptions
+from .truncation import TruncationLog
 
 _ON_GPU, _ELSEWHERE = 64, 16
-_SHOWN = 5
-"""Number of truncated texts that warnings show."""
-_CHARACTERS = 60
-"""Number of characters shown of each."""
-
-_log = logging.getLogger(__name__)
 
 
 class Rewarder(TransformersJudge):
     """Scores an image for a text, and embeds images and texts.
 
     The reward is the cosine of image and text times the model's scale, plus SigLIP's bias. Vectors are not
-    normalised. A text that exceeds the model's maximum length is truncated, with a warning, and its embedding
-    records the number of tokens read. Every text is padded to the maximum length, so that results do not depend on
-    the batch up to rounding.
+    normalised. A text that exceeds the model's maximum length is truncated, with a warning, and its reward and its
+    embedding record the number of tokens read. Every text is padded to the maximum length, so that results do not
+    depend on the batch up to rounding.
     """
 
     def __init__(
@@ -43,7 +35,7 @@ class Rewarder(TransformersJudge):
         self._length: int = network.config.text_config.max_position_embeddings
         self._scale = float(network.logit_scale.float().exp())
         self._bias = float(network.logit_bias.float()) if hasattr(network, "logit_bias") else 0.0
-        self._cut = 0
+        self._truncation = TruncationLog(self._length)
         self.loaded.settings.update(
             logit_scale=self._scale,
             logit_bias=self._bias,
@@ -58,9 +50,8 @@ class Rewarder(TransformersJudge):
         prepared = [self.loaded.processor.image_processor(i.pil(), return_tensors="pt") for i in images.values()]
         of_image = dict(zip(images, run_in_groups(prepared, self._images), strict=True))
         of_text = dict(zip(texts, run_in_groups([self._tokens(text) for text in texts], self._texts), strict=True))
-        cut_to = {
-            text: self._find_truncation(text) for text in texts
-        }  # last, so that a repeated batch warns only once
+        lengths = {text: len(self._tokenizer(text).input_ids) for text in texts}
+        cut_to = {text: self._truncation.check_length(text, length) for text, length in lengths.items()}
         answers: list[Reward | Embedding | Failure] = []
         for query in queries:
             vectors = [*(of_image[i.digest] for i in query.images), *(of_text[t] for t in query.texts)]
@@ -69,7 +60,7 @@ class Rewarder(TransformersJudge):
             elif capability == "reward" and len(query.images) == len(query.texts) == 1:
                 image, text = (v.double() for v in vectors)
                 cosine = torch.cosine_similarity(image, text, dim=0, eps=0)
-                answers.append(Reward(self._scale * float(cosine) + self._bias))
+                answers.append(Reward(self._scale * float(cosine) + self._bias, cut_to[query.texts[0]]))
             else:
                 asked = f"{len(query.images)} images and {len(query.texts)} texts"
                 answers.append(Failure(f"{capability} cannot be answered for {asked}", final=True))
@@ -90,17 +81,3 @@ class Rewarder(TransformersJudge):
         with torch.inference_mode():
             found = self.loaded.network.get_text_features(**self.loaded.inputs(features)).pooler_output
         return list(found.float().cpu())
-
-    def _find_truncation(self, text: str) -> int | None:
-        """Return the number of tokens read if the text is truncated; otherwise None."""
-        length = len(self._tokenizer(text).input_ids)
-        if length <= self._length:
-            return None
-        self._cut += 1
-        if self._cut <= _SHOWN:
-            more = "; further texts are not shown" if self._cut == _SHOWN else ""
-            short = shorten(text, _CHARACTERS, placeholder="...")
-            _log.warning(
-                "a text of %d tokens is truncated to the model's %d: %r%s", length, self._length, short, more
-            )
-        return self._length

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from ..array_codec import check_vector, decode_vector, decode_vectors, encode_vector
+from ..array_codec import (
+    check_vector,
+    decode_truncation,
+    decode_vector,
+    decode_vectors,
+    encode_truncation,
+    encode_vector,
+)
 from ..judge import Query
 from ..observation import ONE, Labels, QueryShape, StackableObservation
 
@@ -35,14 +42,13 @@ class Embedding(StackableObservation, capability="embed"):
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: raw float32, followed by two bytes with `cut_to` if the text was truncated."""
-        return encode_vector(self.values) + (b"" if self.cut_to is None else self.cut_to.to_bytes(2, "little"))
+        return encode_vector(self.values) + encode_truncation(self.cut_to)
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
         """Return the observation that `to_bytes` wrote."""
         whole = len(data) // 4 * 4
-        cut_to = int.from_bytes(data[whole:], "little") if data[whole:] else None
-        return cls(decode_vector(data[:whole]), cut_to)
+        return cls(decode_vector(data[:whole]), decode_truncation(data[whole:]))
 
     @classmethod
     def stacked(cls, data: Sequence[bytes], labels: Labels | None) -> Self:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from ..adapter import register_adapter
+from ..array_codec import decode_truncation, encode_truncation
 from ..failure import Failure
 from ..judge import Query
 from ..observation import ONE, Labels, Observation, QueryShape, check_number
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from .answer import QuestionAnswer
     from .embed import Embedding
 
+_VALUE = struct.calcsize("<d")
+"""Number of bytes of the value in the stored form."""
+
 
 @dataclass(frozen=True)
 class Reward(Observation, capability="reward"):
@@ -26,24 +30,27 @@ class Reward(Observation, capability="reward"):
 
     Attributes:
         value: The number.
+        cut_to: Number of tokens read, if the text was truncated; otherwise None.
     """
 
     queries = (QueryShape(images=1, texts=ONE, role="the prompt"),)
 
     value: float
+    cut_to: int | None = None
 
     def check_fields(self) -> None:
         """Raise if the value is not a number."""
         check_number("value", self.value)
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
-        """Return the stored form: one float64."""
-        return struct.pack("<d", self.value)
+        """Return the stored form: one float64, followed by two bytes with `cut_to` if the text was truncated."""
+        return struct.pack("<d", self.value) + encode_truncation(self.cut_to)
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
         """Return the observation that `to_bytes` wrote."""
-        return cls(*struct.unpack("<d", data))
+        (value,) = struct.unpack("<d", data[:_VALUE])
+        return cls(value, decode_truncation(data[_VALUE:]))
 
     @classmethod
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
@@ -61,7 +68,7 @@ def _cosine(image: Embedding, text: Embedding) -> Reward | Failure:
     if a.shape != b.shape:
         return Failure(f"an image's embedding has {a.size} dimensions, a text's {b.size}")
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return Reward(float(a @ b) / norm) if norm else Failure("an embedding is 0: it has no cosine")
+    return Reward(float(a @ b) / norm, text.cut_to) if norm else Failure("an embedding is 0: it has no cosine")
 
 
 def _ask_whether_shown(query: Query) -> list[Query]:
