@@ -60,6 +60,7 @@ def cohen_kappa(
     b: Iterable[Hashable],
     cluster: Iterable[Hashable] | None = None,
     *,
+    weight: Iterable[float] | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Return Cohen's kappa of two raters' answers with its confidence interval.
@@ -68,6 +69,7 @@ def cohen_kappa(
         a: The first rater's answer on each item, labels of any hashable kind, n of them.
         b: The second rater's answer on each item, n of them.
         cluster: The cluster of each item, such as its prompt. If None, each item is its own.
+        weight: The weight of each item, above 0. If None, all weigh the same.
         level: The confidence level, in (0, 1).
 
     Returns:
@@ -76,7 +78,7 @@ def cohen_kappa(
     Raises:
         ValueError: If the lengths differ, or the level lies outside (0, 1).
     """
-    return _estimate_pair(_compute_kappa, a, b, cluster, level)
+    return _estimate_pair(_compute_kappa, a, b, cluster, level, weight)
 
 
 def phi(
@@ -116,6 +118,7 @@ def _estimate_pair(
     b: Iterable[Hashable],
     cluster: Iterable[Hashable] | None,
     level: float,
+    weight: Iterable[float] | None = None,
 ) -> Estimate:
     check_level(level)
     first, second = list(a), list(b)
@@ -125,11 +128,14 @@ def _estimate_pair(
     items = np.arange(n) if cluster is None else encode(cluster)
     if len(items) != n:
         raise ValueError(f"cluster must have one label for each of {n} items, got {len(items)}")
+    own = np.ones(n) if weight is None else np.array(list(weight), np.float64)
+    if len(own) != n or not (np.isfinite(own).all() and (own > 0).all()):
+        raise ValueError(f"weight must have one finite number above 0 for each of {n} items")
     codes = encode([*first, *second])
     answers = int(codes.max()) + 1 if n else 0
 
     def compute(weights: Floats) -> Coefficient:
-        table = np.bincount(codes[:n] * answers + codes[n:], weights, answers**2).reshape(answers, answers)
+        table = np.bincount(codes[:n] * answers + codes[n:], weights * own, answers**2).reshape(answers, answers)
         return of(table / table.sum())
 
     return _estimate_over_items(compute, items, level)
@@ -147,6 +153,7 @@ def krippendorff_alpha(
     excluded: Collection[Hashable] = (),
     measurement: Measurement = "nominal",
     raters: Raters = "fixed",
+    weight: Iterable[float] | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Return Krippendorff's alpha of answers with its confidence interval.
@@ -162,20 +169,22 @@ def krippendorff_alpha(
         measurement: The level of measurement. "nominal": two answers are equal or not. "ordinal": numbers of which
             only the order counts, as of a rating scale. "interval": numbers whose differences count.
         raters: "fixed" for an interval about these raters; "new" resamples them too, which takes at least three.
+        weight: The weight of each answer's item, above 0, such as 1 over the probability with which it was drawn.
+            If None, all items weigh the same.
         level: The confidence level, in (0, 1).
 
     Returns:
         Alpha with its interval; all NaN if no item has two answers, or if all answers are equal.
 
     Raises:
-        ValueError: If the lengths differ, a rater answers twice on an item, an item lies in two clusters, `raters`
-            or `measurement` is unknown, answers to be ordered are not finite numbers, or the level lies outside
-            (0, 1).
+        ValueError: If the lengths differ, a rater answers twice on an item, an item lies in two clusters or has
+            two weights, a weight is not above 0, `raters` or `measurement` is unknown, answers to be ordered are
+            not finite numbers, or the level lies outside (0, 1).
     """
     if measurement not in get_args(Measurement):
         raise ValueError(f"measurement must be one of {', '.join(get_args(Measurement))}, got {measurement!r}")
     given = list(answer)
-    answers = read_coded_answers(item, rater, given, cluster, excluded)
+    answers = read_coded_answers(item, rater, given, cluster, excluded, weight)
     if measurement == "nominal":
         return _estimate_answers(compare_equal(compute_alpha), answers, raters, level)
     answers, values = sort_answers(answers, [each for each in given if each not in excluded])
@@ -190,6 +199,7 @@ def fleiss_kappa(
     cluster: Iterable[Hashable] | None = None,
     *,
     raters: Raters = "fixed",
+    weight: Iterable[float] | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Return Fleiss' kappa of answers with its confidence interval.
@@ -202,7 +212,7 @@ def fleiss_kappa(
     Raises:
         ValueError: If items have different numbers of answers, or as `krippendorff_alpha` raises it.
     """
-    answers = read_coded_answers(item, rater, answer, cluster, ())
+    answers = read_coded_answers(item, rater, answer, cluster, (), weight)
     if len(set(np.bincount(answers.item))) > 1:
         raise ValueError("items have different numbers of answers; use krippendorff_alpha")
     return _estimate_answers(compare_equal(compute_fleiss), answers, raters, level)

@@ -24,16 +24,18 @@ def encode(labels: Iterable[Hashable]) -> Codes:
 
 @dataclass(frozen=True)
 class CodedAnswers:
-    """Answers as codes from 0, each of shape (n,)."""
+    """Answers as codes from 0, and the weight of each answer's item, each of shape (n,)."""
 
     item: Codes
     rater: Codes
     answer: Codes
     cluster: Codes
+    weight: Floats
 
     def take(self, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> CodedAnswers:
         """Return some of the answers, their items numbered anew."""
-        return CodedAnswers(encode(self.item[rows]), self.rater[rows], self.answer[rows], self.cluster[rows])
+        rater, answer, cluster = (column[rows] for column in (self.rater, self.answer, self.cluster))
+        return CodedAnswers(encode(self.item[rows]), rater, answer, cluster, self.weight[rows])
 
 
 def read_coded_answers(
@@ -42,6 +44,7 @@ def read_coded_answers(
     answer: Iterable[Hashable],
     cluster: Iterable[Hashable] | None,
     excluded: Collection[Hashable],
+    weight: Iterable[float] | None = None,
 ) -> CodedAnswers:
     """Return answers as codes, without those that count as missing.
 
@@ -51,22 +54,31 @@ def read_coded_answers(
         answer: The answers.
         cluster: The cluster of each answer's item. If None, each item is its own.
         excluded: Answers that count as missing.
+        weight: The weight of each answer's item. If None, all weigh the same.
 
     Raises:
-        ValueError: If the lengths differ, a rater answers twice on an item, or an item lies in two clusters.
+        ValueError: If the lengths differ, a rater answers twice on an item, an item lies in two clusters or has
+            two weights, or a weight is not a number above 0.
     """
     items = list(item)
     columns = {"item": items, "rater": list(rater), "answer": list(answer)}
     columns["cluster"] = items if cluster is None else list(cluster)
+    columns["weight"] = [1.0] * len(items) if weight is None else list(weight)
     if len({len(column) for column in columns.values()}) > 1:
         lengths = ", ".join(f"{name}: {len(column)}" for name, column in columns.items())
         raise ValueError(f"every answer needs its item, rater and cluster, got {lengths}")
     kept = [i for i, given in enumerate(columns["answer"]) if given not in excluded]
-    found = CodedAnswers(**{name: encode(column[i] for i in kept) for name, column in columns.items()})
+    weights = np.array([columns["weight"][i] for i in kept], np.float64)
+    if not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise ValueError("weights must be finite numbers above 0")
+    codes = {name: encode(column[i] for i in kept) for name, column in columns.items() if name != "weight"}
+    found = CodedAnswers(**codes, weight=weights)
     if len(set(zip(found.item, found.rater, strict=True))) < len(kept):
         raise ValueError("a rater answers twice on one item")
     if len(set(zip(found.item, found.cluster, strict=True))) > len(set(found.item)):
         raise ValueError("an item lies in more than one cluster")
+    if len(set(zip(found.item, found.weight, strict=True))) > len(set(found.item)):
+        raise ValueError("an item has more than one weight")
     return found
 
 
@@ -156,7 +168,11 @@ def coefficient_of(of: OfCounts, answers: CodedAnswers) -> tuple[Callable[[Float
     counts = np.bincount(answers.item * kinds + answers.answer, minlength=items * kinds).reshape(items, kinds)
     cluster = np.zeros(items, dtype=np.intp)
     cluster[answers.item] = answers.cluster
-    return of(counts.astype(np.float64)), cluster
+    own = np.ones(items)
+    own[answers.item] = answers.weight
+    own /= max(own.mean(), ROUNDING) if items else 1.0  # so that the number of answers stays what it is
+    compute = of(counts.astype(np.float64))
+    return lambda weights: compute(weights * own), cluster
 
 
 def compute_alpha(agreement: float, counts: Floats) -> Coefficient:

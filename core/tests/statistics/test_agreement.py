@@ -380,3 +380,32 @@ def test_intervals_over_raters_hold(raters) -> None:
             held[kind] += found.lo <= truth <= found.hi
     assert held["new"] >= BAR * WORLDS
     assert held["fixed"] < 0.85 * WORLDS  # these raters are not all raters
+
+
+def test_an_item_of_weight_two_counts_as_two_items():
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 3, 120)
+    a, b = (np.where(rng.random(120) < 0.3, rng.integers(0, 3, 120), truth) for _ in range(2))
+    weight = rng.integers(1, 4, 120)
+    twice = np.repeat(np.arange(120), weight)
+    assert cohen_kappa(a, b, weight=weight).value == pytest.approx(cohen_kappa(a[twice], b[twice]).value)
+
+    def rate(rows, of, **how):
+        n = len(rows)
+        both = [*a[rows], *b[rows]]
+        return float(of([*range(n)] * 2, ["a"] * n + ["b"] * n, both, **how).value)
+
+    every, own = np.arange(120), [*weight] * 2
+    assert rate(every, fleiss_kappa, weight=own) == pytest.approx(rate(twice, fleiss_kappa))
+    for measurement in ("nominal", "ordinal", "interval"):
+        # alpha also corrects for the number of answers, which weights do not change
+        found = rate(every, krippendorff_alpha, weight=own, measurement=measurement)
+        assert found == pytest.approx(rate(twice, krippendorff_alpha, measurement=measurement), abs=0.003)
+        alike = rate(every, krippendorff_alpha, weight=[7.0] * 240, measurement=measurement)
+        assert alike == pytest.approx(rate(every, krippendorff_alpha, measurement=measurement))
+
+
+@pytest.mark.parametrize("weight", [[1.0, 2.0], [0.0, 0.0], [float("nan")] * 2])
+def test_weights_that_cannot_be(weight):
+    with pytest.raises(ValueError, match="weight"):
+        krippendorff_alpha(["x", "x"], ["a", "b"], [1, 2], weight=weight)

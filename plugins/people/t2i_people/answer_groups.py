@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,12 +18,14 @@ class ItemAnswer(NamedTuple):
         rater: Name of the person.
         answer: The answer; of a preference, the label of the better model (`better: sdxl`), tie or both-bad.
         cluster: The prompt, or the item itself if its prompt is not known.
+        weight: Weight of the item.
     """
 
     item: Hashable
     rater: str
     answer: str
     cluster: Hashable
+    weight: float = 1.0
 
 
 def group_by_question(answers: Iterable[HumanAnswer]) -> dict[str, list[HumanAnswer]]:
@@ -44,12 +46,33 @@ def group_by_question(answers: Iterable[HumanAnswer]) -> dict[str, list[HumanAns
 
 
 def list_item_answers(answers: Iterable[HumanAnswer]) -> list[ItemAnswer]:
-    """Return answers to one question by item."""
-    found = []
-    for answer in answers:
-        item = _identify(answer)
-        found.append(ItemAnswer(item, answer.rater, _name_answer(answer), answer.prompt or item))
-    return found
+    """Return answers to one question by item. If the answers on an item differ in weight, the last counts."""
+    given = list(answers)
+    items = [_identify(answer) for answer in given]
+    weights = dict(zip(items, weigh_answers(given)[0] or [1.0] * len(given), strict=True))
+    return [
+        ItemAnswer(item, answer.rater, _name_answer(answer), answer.prompt or item, weights[item])
+        for item, answer in zip(items, given, strict=True)
+    ]
+
+
+WEIGHTED = "images weigh 1 / the probability with which they were drawn"
+
+
+def weigh_answers(answers: Sequence[HumanAnswer]) -> tuple[list[float] | None, tuple[str, ...]]:
+    """Return a weight for each answer, so that they stand for all images from which those shown were drawn.
+
+    Returns:
+        1 over the probabilities with which the images were drawn, and a note; None if all images count alike,
+        because none was drawn, all with one probability, or some with an unknown one.
+    """
+    drawn = [answer.probability for answer in answers if answer.probability is not None]
+    if len(set(drawn)) < 2 and len(drawn) in (0, len(answers)):
+        return None, ()
+    if len(drawn) < len(answers):
+        lacking = len(answers) - len(drawn)
+        return None, (f"{lacking} of {len(answers)} answers name no probability of their draw: all count alike",)
+    return [1 / probability for probability in drawn], (WEIGHTED,)
 
 
 def read_rating(answer: str) -> float | None:

@@ -14,20 +14,27 @@ FileArgument = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def tally(file: FileArgument, as_json: JsonOption = False) -> None:
+def tally(
+    file: FileArgument,
+    by_subset: Annotated[
+        bool, typer.Option("--by-subset", help="Separate lines for each subset of the prompts.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Show what people said: shares of answers by question and model, mean ratings, and preferences."""
     from t2i_core.api.terminal import print_json
     from t2i_core.io.answers import read_answers
 
     from .tally import tally as count
 
-    found = count(read_answers(file))
+    found = count(read_answers(file), by_subset)
     if as_json:
         print_json(found)
         return
-    _print_table(found["answers"], ("question", "model", "answer", "count", "share", "ci"))
-    _print_table(found["ratings"], ("question", "model", "n", "mean", "ci"))
-    _print_table(found["preferences"], ("a", "b", "a_better", "b_better", "tie", "both_bad", "share", "ci"))
+    part = ("subset",) * by_subset
+    _print_table(found["answers"], (*part, "question", "model", "answer", "count", "share", "ci"))
+    _print_table(found["ratings"], (*part, "question", "model", "n", "mean", "ci"))
+    _print_table(found["preferences"], (*part, "a", "b", "a_better", "b_better", "tie", "both_bad", "share", "ci"))
     _print_end(found, "share of preferences: of a over b, without ties" if found["preferences"] else "")
 
 

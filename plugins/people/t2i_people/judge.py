@@ -10,7 +10,7 @@ from t2i_core.api.capabilities.prefer import Verdict
 from t2i_core.api.image import Image
 from t2i_core.api.rater_answer import RaterAnswer
 from t2i_core.io.answer_meaning import OtherAnswer
-from t2i_core.io.answers import BOTH_BAD, LEFT, PREFERENCE, RIGHT, TIE, AnswerFile
+from t2i_core.io.answers import BOTH_BAD, LEFT, PREFERENCE, RIGHT, TIE, AnswerFile, HumanAnswer
 from t2i_core.io.majority import find_majority, find_preferred, turn_preference
 
 from .answer_index import AnswerIndex
@@ -78,12 +78,31 @@ class PeopleJudge:
             if vote is not None:
                 votes.append(RaterAnswer(rater, vote))
         if not votes:
-            return self._miss(f"nobody was asked {question.text!r} about this image")
+            return self._miss(_explain_missing(question, [one.answer for one in found]))
         return _count(question, votes)
 
     def _miss(self, reason: str) -> Failure:
         names = ", ".join(dict.fromkeys(answer.question for answer in self._file.answers))
         return Failure(f"{reason} ({self._file.path} has answers to {names})", missing=True)
+
+
+def _explain_missing(question: VisualQuestion, answers: Sequence[HumanAnswer]) -> str:
+    """Return why no answer about the images is an answer to a question.
+
+    Several questions may be asked in the same words, such as one for each group of people; the names by which
+    people are asked them tell them apart.
+    """
+    combinations = [each for choice, every in question.meant_by.items() if choice for each in every]
+    names = list(dict.fromkeys(name for combination in combinations for name in combination))
+    offered = {
+        answer.question: answer.choices for answer in answers if answer.question in names and answer.choices
+    }
+    if offered:
+        asked = "; ".join(f"{name!r} with the choices {', '.join(choices)}" for name, choices in offered.items())
+        wanted = ", ".join(dict.fromkeys(value for each in combinations for value in each.values()))
+        return f"people were asked {asked}, but the metric needs one of {wanted}; ask with these choices"
+    meant = f", or for {' or '.join(map(repr, names))}," if names else ""
+    return f"nobody was asked {question.text!r}{meant} about this image"
 
 
 def _split_sides(question: VisualQuestion, images: Sequence[Image]) -> list[Sequence[Image]]:

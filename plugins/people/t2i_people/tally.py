@@ -11,36 +11,55 @@ from t2i_core.io.answers import BOTH_BAD, CANNOT_TELL, LEFT, PREFERENCE, RIGHT, 
 from t2i_core.io.majority import turn_preference
 from t2i_core.statistics import Estimate, mean_interval
 
-from .answer_groups import group_by_question, read_rating
+from .answer_groups import group_by_question, read_rating, weigh_answers
 
 QUESTION = "new prompts of this kind, these raters"
 """The question that the intervals answer."""
 
 
-def tally(file: AnswerFile) -> dict[str, Any]:
+def tally(file: AnswerFile, by_subset: bool = False) -> dict[str, Any]:
     """Return shares of answers, mean ratings and shares of preferences, with intervals over prompts.
+
+    Images that were drawn with different probabilities weigh 1 over these.
+
+    Args:
+        file: The answers.
+        by_subset: Whether each subset of the prompts gets lines of its own.
 
     Returns:
         Plain data: `answers`, one entry per question, model and answer; `ratings`, one per question and model if
-        all answers are numbers; `preferences`, one per two models; `left_out` and `interval`. Shares are of all
-        answers to the question, `cannot-tell` among them; shares of preferences are of those for either model.
+        all answers are numbers; `preferences`, one per two models; `left_out` and `interval`. Entries name their
+        `subset`, empty for all prompts together. Shares are of all answers to the question, `cannot-tell` among
+        them; shares of preferences are of those for either model.
     """
-    groups = group_by_question(file.answers)
-    pairs = groups.pop(PREFERENCE, [])
-    parts = [
-        (question, model, own)
-        for question, answers in groups.items()
-        for model, own in _group_by_model(answers).items()
-    ]
-    rated = {question for question, answers in groups.items() if is_rating(answers)}
+    parts = {"": file.answers}
+    if by_subset:
+        subsets = sorted({answer.subset for answer in file.answers})
+        parts = {name: tuple(each for each in file.answers if each.subset == name) for name in subsets}
+    tables = {name: _tally_part(answers) for name, answers in parts.items()}
     return {
         "file": str(file.path),
         "raters": len({answer.rater for answer in file.answers}),
         "interval": QUESTION,
+        **{
+            kind: [{"subset": name, **line} for name, table in tables.items() for line in table[kind]]
+            for kind in ("answers", "ratings", "preferences")
+        },
+        "left_out": dict(file.left_out),
+    }
+
+
+def _tally_part(answers: Iterable[HumanAnswer]) -> dict[str, list[dict[str, Any]]]:
+    groups = group_by_question(answers)
+    pairs = groups.pop(PREFERENCE, [])
+    parts = [
+        (question, model, own) for question, told in groups.items() for model, own in _group_by_model(told).items()
+    ]
+    rated = {question for question, told in groups.items() if is_rating(told)}
+    return {
         "answers": [line for question, model, own in parts for line in _count(question, model, own)],
         "ratings": [_average(question, model, own) for question, model, own in parts if question in rated],
         "preferences": _count_preferences(pairs),
-        "left_out": dict(file.left_out),
     }
 
 
@@ -125,7 +144,8 @@ def _estimate(
     clusters: list[Hashable] = [answer.prompt or answer.shown for answer in answers]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
     codes = np.array([numbers[cluster] for cluster in clusters])
-    found = mean_interval(np.array(values), codes, None, low=low, high=high)
+    weights, notes = weigh_answers(answers)
+    found = mean_interval(np.array(values), codes, None, weights=weights, low=low, high=high).with_notes(*notes)
     return {name: found.value, **describe_interval(found), "prompts": len(numbers)}
 
 

@@ -23,6 +23,15 @@ def validate(
             metavar="NAME", help="Only the answers to this question; may be repeated. Default: all of them."
         ),
     ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Compare each model with this one alone: people's shares, each metric's difference, and their "
+            "correlation over prompts.",
+            show_default=False,
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -39,12 +48,18 @@ def validate(
     from t2i_core.api.errors import BadOption
     from t2i_core.api.terminal import print_json, write_line
 
+    from .validation import compare_with_baseline
     from .validation import validate as compare
     from .validation.output import print_validation
 
     if as_json and how != "text":
         raise BadOption(f"--json: cannot be combined with --format {how}; leave one out")
-    found = compare(runs, answers, metrics=metric or (), questions=question or (), by=by)
+    metrics, questions = metric or (), question or ()
+    found = (
+        compare(runs, answers, metrics=metrics, questions=questions, by=by)
+        if baseline is None
+        else compare_with_baseline(runs, answers, baseline, metrics=metrics, questions=questions, by=by)
+    )
     if as_json:
         print_json(found.to_json())
         return

@@ -145,3 +145,60 @@ def test_json_has_no_nan(ratings: Path) -> None:
 
     for command in ("tally", "agree"):
         assert not any(math.isnan(number) for number in numbers(ask(ratings, command)))
+
+
+def draw(path: Path, told: list[tuple[str, str, str, float | None]]) -> Path:
+    """Write answers of rater, answer, prompt and probability of the draw."""
+    lines = [f"{rater},shown,{answer},{prompt},m,0,{'' if p is None else p}" for rater, answer, prompt, p in told]
+    return write(path, "rater,question,answer,prompt,left,seed,probability", *lines)
+
+
+DRAWN = [
+    *[("ann", "no", f"rare{n}", 1.0) for n in range(4)],
+    *[("ann", "yes", f"often{n}", 0.25) for n in range(3)],
+    ("ann", "no", "often3", 0.25),
+]
+
+
+def test_images_weigh_one_over_the_probability_of_their_draw(tmp_path: Path) -> None:
+    found = ask(draw(tmp_path / "drawn.csv", DRAWN), "tally")
+    shares = {line["answer"]: line for line in found["answers"]}
+    assert (shares["yes"]["count"], shares["yes"]["share"]) == (3, pytest.approx(3 * 4 / (4 * 1 + 4 * 4)))
+    assert any("weigh" in note for note in shares["yes"]["notes"])
+    low, high = shares["yes"]["ci"]
+    assert low < shares["yes"]["share"] < high
+
+
+def test_a_draw_of_one_probability_and_an_unknown_one_count_alike(tmp_path: Path) -> None:
+    same = draw(tmp_path / "same.csv", [(*each[:3], 0.5) for each in DRAWN])
+    some = draw(tmp_path / "some.csv", [*DRAWN[:-1], (*DRAWN[-1][:3], None)])
+    for path, notes in ((same, 0), (some, 1)):
+        (yes,) = (line for line in ask(path, "tally")["answers"] if line["answer"] == "yes")
+        assert yes["share"] == 3 / 8
+        assert len([note for note in yes["notes"] if "draw" in note]) == notes
+
+
+def test_agreement_weighs_images_alike(tmp_path: Path) -> None:
+    bob = [("bob", "yes" if each[2] == "often3" else each[1], *each[2:]) for each in DRAWN]
+    path = draw(tmp_path / "drawn.csv", DRAWN + bob)
+    lines = {line["coefficient"]: line for line in ask(path, "agree")["questions"]}
+    # both say no to weight 4, yes to weight 12, and differ on weight 4
+    shares = {"ann": 12 / 20, "bob": 16 / 20}
+    chance = shares["ann"] * shares["bob"] + (1 - shares["ann"]) * (1 - shares["bob"])
+    kappa = lines["kappa (Cohen)"]
+    assert kappa["value"] == pytest.approx((16 / 20 - chance) / (1 - chance))
+    assert any("weigh" in note for note in kappa["notes"])
+
+
+def test_subsets_have_lines_of_their_own(tmp_path: Path) -> None:
+    lines = [
+        f"ann,mistakes: text,{'yes' if n < 3 else 'no'},p{n},m,{'easy' if n < 4 else 'hard'}" for n in range(8)
+    ]
+    path = write(tmp_path / "subsets.csv", "rater,question,answer,prompt,left,subset", *lines)
+    found = {
+        (line["subset"], line["answer"]): line["share"] for line in ask(path, "tally", "--by-subset")["answers"]
+    }
+    assert found == {("easy", "yes"): 0.75, ("easy", "no"): 0.25, ("hard", "no"): 1}
+    assert {line["subset"] for line in ask(path, "tally")["answers"]} == {""}
+    printed = CliRunner().invoke(app, ["tally", str(path), "--by-subset"])
+    assert "easy" in printed.stdout

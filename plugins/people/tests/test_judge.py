@@ -126,6 +126,21 @@ def test_who_could_not_say_dog_has_not_said_that_there_is_none() -> None:
     assert ask([answer], DOG.about(A)).choice == "no"
 
 
+def test_a_missing_answer_names_the_question_and_what_was_asked_in_its_place() -> None:
+    gender = {"a man": [{"gender": "man"}], "a woman": [{"gender": "woman"}], "": [{"human": "no"}]}
+    question = VisualQuestion("Which describes the person?", ("a man", "a woman"), meant_by=gender)
+    query = question.about(A)
+    human = said("ann", "yes", "human")
+    nobody = ask([human], query)
+    assert nobody.missing
+    assert "'gender'" in nobody.reason
+    other = replace(said("ann", "child", "gender"), choices=("child", "adult", "cannot-tell"))
+    found = ask([human, other], query)
+    assert found.missing
+    assert "'gender' with the choices child, adult, cannot-tell" in found.reason
+    assert "man, woman" in found.reason
+
+
 def test_an_image_that_nobody_saw_is_missing_and_one_that_is_damaged_fails(tmp_path: Path) -> None:
     assert ask([said("a", "dog")], DOG.about(B)).missing
     assert ask([said("a", "dog", "colour")], DOG.about(A)).missing

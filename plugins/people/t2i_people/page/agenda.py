@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from random import Random
 
-from t2i_core.api.errors import BadFolder
+from t2i_core.api.errors import BadFolder, UnknownName
 
 from .pictures import StudyPicture
 
@@ -37,13 +38,26 @@ class Agenda:
         grid: Number of images on each side. When a model's images are shown together and alone, each prompt has
             one item with its first images.
         each: Number of annotators wanted for an item before another item is started.
+        baseline: Model with which the others are compared; empty to compare each two models.
+        most: Largest number of items of each prompt; None: as many as images allow. Grids beyond those without
+            common images are drawn at random, each once.
 
     Raises:
         BadFolder: If there are no two models to compare, or they have no images in common.
+        UnknownName: If there is no model of the baseline's name.
     """
 
-    def __init__(self, pictures: Iterable[StudyPicture], pairs: bool, grid: int = 1, each: int = 1) -> None:
-        self._pairs, self._grid, self._each = pairs, grid, each
+    def __init__(
+        self,
+        pictures: Iterable[StudyPicture],
+        pairs: bool,
+        grid: int = 1,
+        each: int = 1,
+        baseline: str = "",
+        most: int | None = None,
+    ) -> None:
+        self._pairs, self._grid, self._each, self._most = pairs, grid, each, most
+        self._items: dict[tuple[tuple[str, ...], str], list[VoteItem]] = {}
         self.seeds: dict[str, dict[str, list[int]]] = {}
         for picture in sorted(pictures, key=lambda p: (p.model, p.prompt, p.seed)):
             self.seeds.setdefault(picture.model, {}).setdefault(picture.prompt, []).append(picture.seed)
@@ -52,8 +66,11 @@ class Agenda:
             raise BadFolder(
                 f"only one model ({', '.join(models)}); name runs of two or more models to compare their images"
             )
+        if baseline and baseline not in models:
+            raise UnknownName.among("baseline", baseline, models, f"the models are {', '.join(models)}")
+        groups = combinations(models, 2) if pairs else [(model,) for model in models]
         self._groups: dict[tuple[str, ...], list[str]] = {}
-        for group in combinations(models, 2) if pairs else [(model,) for model in models]:
+        for group in (group for group in groups if not baseline or baseline in group):
             if prompts := [prompt for prompt in self.seeds[group[0]] if self.items(group, prompt)]:
                 self._groups[group] = prompts
         if not self._groups:
@@ -83,15 +100,26 @@ class Agenda:
         return sorted({model for group in self._groups for model in group})
 
     def items(self, models: tuple[str, ...], prompt: str) -> list[VoteItem]:
-        """Return the items of a prompt: as many as there are shared seeds for."""
+        """Return the items of a prompt: as many as there are shared seeds for, or as are wanted."""
+        if (known := self._items.get((models, prompt))) is None:
+            known = self._items[models, prompt] = self._list_items(models, prompt)
+        return known
+
+    def _list_items(self, models: tuple[str, ...], prompt: str) -> list[VoteItem]:
         first, *others = (self.seeds[model].get(prompt, []) for model in models)
         shared = [seed for seed in first if all(seed in other for other in others)]
         step = self._grid
         if not self._pairs and step > 1:
             return [VoteItem(models, prompt, tuple(shared[:step]))]
-        return [
-            VoteItem(models, prompt, tuple(shared[i : i + step])) for i in range(0, len(shared) - step + 1, step)
-        ]
+        sets = [tuple(shared[i : i + step]) for i in range(0, len(shared) - step + 1, step)]
+        if self._most is not None:
+            random = Random(f"{prompt} {shared}")  # the same sets when the study continues
+            wanted = min(self._most, comb(len(shared), step))
+            while len(sets) < wanted:
+                if (drawn := tuple(sorted(random.sample(shared, step)))) not in sets:
+                    sets.append(drawn)
+            sets = sets[:wanted]
+        return [VoteItem(models, prompt, seeds) for seeds in sets]
 
     def give(self, item: VoteItem) -> None:
         """Count an item as shown once more."""

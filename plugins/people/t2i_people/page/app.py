@@ -88,7 +88,8 @@ class _Page:
         if task is None:
             return render("end.html", **known)
         questions = self._study.questions_of(task)
-        name = "question.html" if len(questions) == 1 else "questions.html"
+        alone = len(questions) == 1 and not questions[0].several
+        name = "question.html" if alone else "questions.html"
         text = self._study.prompts[task.prompt][0] if self._study.form.show_prompt else ""
         pictures, title = self._study.shelf, self._study.form.title
         return render(name, **known, task=task, text=text, questions=questions, pictures=pictures, title=title)
@@ -132,7 +133,7 @@ class _Page:
             return None
         task, right = standing.told
         labels = []
-        for question in self._study.questions_of(task):
+        for question in (part for each in self._study.questions_of(task) for part in each.stored):
             values = (task.expected or {}).get(question.name, "").split(SEVERAL)
             if chosen := [choice.label for choice in question.choices if choice.value in values]:
                 labels.append(" or ".join(chosen))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,7 +36,8 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Question to ask: pair (default), grid, rating, yes-no or components.",
+            help="Question to ask: pair (default), caption-similarity, components, diversity, grid, mistakes, "
+            "rating or yes-no. Each form brings its own defaults of --each, --pairs, --training and --controls.",
             show_default=False,
         ),
     ] = None,
@@ -71,20 +72,51 @@ def serve(
     tasks: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Number of votes per person. Default: all.")
     ] = None,
-    each: Annotated[int, typer.Option(min=1, metavar="N", help="Number of people per pair of images.")] = 1,
-    training: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Training tasks before the first vote; the known answer is shown."),
-    ] = 0,
-    controls: Annotated[
-        int, typer.Option(min=0, metavar="N", help="One task in N is a hidden check with a known answer. 0: none.")
-    ] = 0,
-    controls_in_a_row: Annotated[
-        int,
+    baseline: Annotated[
+        str,
         typer.Option(
-            min=0, metavar="N", help="Number of wrong checks in a row that end a person's study. 0: any."
+            metavar="LABEL",
+            help="Compare each model with this one only. Default: each two models.",
+            show_default=False,
         ),
-    ] = 0,
+    ] = "",
+    pairs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="N items of each prompt and two models. Default: all.", show_default=False
+        ),
+    ] = None,
+    each: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of people per item. Default: 1.", show_default=False),
+    ] = None,
+    training: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Training tasks before the first vote; the known answer is shown. Default: 0.",
+            show_default=False,
+        ),
+    ] = None,
+    controls: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="One task in N is a hidden check with a known answer. Default: 0, for none.",
+            show_default=False,
+        ),
+    ] = None,
+    controls_in_a_row: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Number of wrong checks in a row that end a person's study. Default: 0, for any.",
+            show_default=False,
+        ),
+    ] = None,
     known: Annotated[
         Path | None,
         typer.Option(
@@ -97,8 +129,15 @@ def serve(
         typer.Option(metavar="FILE.md", help="Instructions (Markdown), shown before the first task."),
     ] = None,
     pass_mark: Annotated[
-        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of known answers that must be right.")
-    ] = 0.8,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Share of known answers that must be right. Default: 0.8.",
+            show_default=False,
+        ),
+    ] = None,
     fastest: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Answers faster than this do not count.")
     ] = 1.0,
@@ -119,6 +158,8 @@ def serve(
     ] = None,
 ) -> None:
     """Serve a page on which people answer questions about the images of runs, until Ctrl-C."""
+    from dataclasses import replace
+
     from t2i_core.api.errors import BadOption
     from t2i_core.io.rater_rules import Rules
 
@@ -126,18 +167,28 @@ def serve(
     from .serve import serve
     from .study_setup import StudyRequest
 
-    if controls == 1:
+    chosen = choose_form(form, study, people, question, grid, known, instructions)
+    given: dict[str, Any] = {
+        **{"each": each, "pairs": pairs, "training": training, "controls": controls},
+        **{"controls_in_a_row": controls_in_a_row, "pass_mark": pass_mark},
+    }
+    asked = replace(chosen.protocol, **{name: value for name, value in given.items() if value is not None})
+    if asked.controls == 1:
         raise BadOption("--controls must be 0, or 2 or more (got 1, which leaves no votes)")
-    if controls_in_a_row and not controls:
+    if controls_in_a_row and not asked.controls:
         raise BadOption("--controls-in-a-row is only used with --controls N; add it")
     request = StudyRequest(
         runs=runs,
         votes=votes,
         models=model or (),
-        form=choose_form(form, study, people, question, grid, known, instructions),
-        each=each,
+        form=chosen,
+        each=asked.each,
+        baseline=baseline,
+        pairs=asked.pairs,
         images_from=images_from or (),
-        rules=Rules(tasks, training, controls, pass_mark, controls_in_a_row, fastest, seed),
+        rules=Rules(
+            tasks, asked.training, asked.controls, asked.pass_mark, asked.controls_in_a_row, fastest, seed
+        ),
     )
     serve(request, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
 

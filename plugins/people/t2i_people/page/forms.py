@@ -15,6 +15,27 @@ Controls = Literal["mismatch", "repeated"]
 
 
 @dataclass(frozen=True)
+class StudyProtocol:
+    """How a form is asked if no option says otherwise.
+
+    Attributes:
+        each: Number of annotators wanted for an item before another item is started.
+        pairs: Number of items of each prompt and two models; None: as many as there are images for.
+        training: Number of training tasks.
+        controls: One task in this many is a control; 0: no controls.
+        controls_in_a_row: Number of wrong controls in a row that end an annotator's study; 0: any.
+        pass_mark: Share of training tasks and of controls that must be right.
+    """
+
+    each: int = 1
+    pairs: int | None = None
+    training: int = 0
+    controls: int = 0
+    controls_in_a_row: int = 0
+    pass_mark: float = 0.8
+
+
+@dataclass(frozen=True)
 class StudyForm:
     """Form that annotators see, with its questions.
 
@@ -27,6 +48,7 @@ class StudyForm:
         controls: How tasks with a known answer are made; None if they come from a file.
         known: File of tasks with a known answer; None for none.
         instructions: Markdown file with instructions; None for none.
+        protocol: How it is asked.
     """
 
     questions: tuple[StudyQuestion, ...]
@@ -37,6 +59,7 @@ class StudyForm:
     controls: Controls | None = None
     known: Path | None = None
     instructions: Path | None = None
+    protocol: StudyProtocol = StudyProtocol()
 
     @property
     def shows_prompt(self) -> bool:

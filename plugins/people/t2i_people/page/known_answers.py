@@ -15,6 +15,7 @@ from t2i_core.io.rater_rules import SEVERAL
 from t2i_core.io.table import TableRow, read_table
 
 from .agenda import Agenda, VoteItem
+from .drawings import ARTIST, choose_drawing
 from .forms import StudyForm
 from .questions import StudyQuestion, check_answers
 
@@ -68,7 +69,11 @@ class KnownTasks(Protocol):
 
 
 class Mismatches:
-    """Tasks with the images of another, dissimilar prompt: beside those of the prompt, or alone."""
+    """Tasks with the images of another, dissimilar prompt: beside those of the prompt, or alone.
+
+    If images are shown alone and the form has right answers for images that show their prompt, one task of each
+    two shows a drawing of its prompt, so that whoever always gives one answer is wrong half the time.
+    """
 
     def __init__(self, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], form: StudyForm) -> None:
         self._seeds, self._form = agenda.seeds, form
@@ -85,7 +90,12 @@ class Mismatches:
         return tuple(seeds[:grid]) if len(seeds) >= grid else ()
 
     def draw(self, part: str, number: int, random: Random) -> KnownTask:
-        """Return a task about a random model and prompt."""
+        """Return a task about a random model and prompt, or about a drawing."""
+        if uses_drawings(self._form) and (number + Random(f"{part} {number // 2}").randrange(2)) % 2:
+            name = choose_drawing(random)
+            expected = {each.name: SEVERAL.join(each.match) for each in self._form.questions if each.match}
+            drawn = ModelImages(ARTIST, name, tuple(range(self._form.grid)))
+            return KnownTask(name, drawn, None, expected, "What you saw is a drawing of just that.")
         model = random.choice(self._models)
         prompts = [prompt for prompt in self._seeds[model] if self._of(model, prompt)]
         prompt = random.choice(prompts)
@@ -102,6 +112,11 @@ class Mismatches:
     def _likeness(self, one: str, other: str) -> float:
         a, b = self._words[one], self._words[other]
         return len(a & b) / max(len(a | b), 1)
+
+
+def uses_drawings(form: StudyForm) -> bool:
+    """Return whether known answers about a form need drawings that show their prompt."""
+    return form.sides == 1 and form.controls == "mismatch" and any(each.match for each in form.questions)
 
 
 class Repetitions:
@@ -137,6 +152,7 @@ class FromFile:
     def __init__(self, path: Path, agenda: Agenda, questions: Sequence[StudyQuestion], pairs: bool) -> None:
         self._tasks: dict[str, list[KnownTask]] = {part: [] for part in PARTS}
         sides = ("left", "right") if pairs else ("model",)
+        questions = [part for question in questions for part in question.stored]
         columns = ("part", "prompt", *sides, questions[0].name)
         for row in read_table(path, BadOption, columns, escaped=True):
             part = row.cells.get("part")

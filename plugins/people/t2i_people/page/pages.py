@@ -22,6 +22,7 @@ _TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader(__package__), autoescape=True, undefined=jinja2.StrictUndefined
 )
 _TEMPLATES.filters["plain"] = _plain
+_TEMPLATES.filters["zip"] = lambda one, other: zip(one, other, strict=True)
 
 
 def render(template: str, status: int = 200, /, **known: object) -> Response:
@@ -50,10 +51,13 @@ def static_routes() -> list[Route]:
     return [Route(name, _static(name, content)) for name, content in found.items()]
 
 
+MOST_FIELDS = 200
+
+
 async def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a form; empty if the body is not a valid form."""
     body = await request.body()
     try:
-        return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))
+        return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS))
     except ValueError:
         return {}

@@ -13,6 +13,8 @@ Answers = Mapping[str, str]
 BETTER = "Which image is better for this prompt?"
 MORE_DIVERSE = "Which set of images is better for this prompt, and more diverse?"
 
+YES, NO = "yes", "no"
+
 PROMPT = "{prompt}"
 """Stands for the prompt in the text of a question."""
 
@@ -43,6 +45,9 @@ class StudyQuestion:
         only_if: Name and value of an earlier answer that this question requires; None: always asked.
         scale: Whether the choices are the points of a rating scale, from the lowest to the highest.
         mismatch: The right answers if the images show another prompt; empty if none is right then.
+        match: The right answers if the images surely show their prompt; empty if none is right then.
+        several: Whether several choices may be chosen. Each choice is then stored as a question of its own, with
+            yes or no.
     """
 
     name: str
@@ -51,10 +56,27 @@ class StudyQuestion:
     only_if: tuple[str, str] | None = None
     scale: bool = False
     mismatch: tuple[str, ...] = ()
+    match: tuple[str, ...] = ()
+    several: bool = False
 
     def applies(self, answers: Answers) -> bool:
         """Return whether this question is asked after these answers."""
         return self.only_if is None or answers.get(self.only_if[0]) == self.only_if[1]
+
+    @property
+    def stored(self) -> tuple[StudyQuestion, ...]:
+        """The questions under which answers are stored: this one, or one for each of several choices."""
+        if not self.several:
+            return (self,)
+        return tuple(
+            StudyQuestion(
+                f"{self.name}: {choice.value}",
+                f"{self.text} {choice.label}",
+                (AnswerChoice(YES, choice.label), AnswerChoice(NO, f"not {choice.label}")),
+                self.only_if,
+            )
+            for choice in self.choices
+        )
 
     def about(self, prompt: str) -> StudyQuestion:
         """Return the question with the prompt in its text."""
@@ -63,7 +85,7 @@ class StudyQuestion:
 
 def better(text: str, tie: bool = True, both_bad: bool = True) -> tuple[StudyQuestion, ...]:
     """Return the question about two images, or two sets of images."""
-    choices = [AnswerChoice(LEFT, "Left is better", "1"), AnswerChoice(RIGHT, "Right is better", "2")]
+    choices = [AnswerChoice(LEFT, "First is better", "1"), AnswerChoice(RIGHT, "Second is better", "2")]
     if tie:
         choices.append(AnswerChoice(TIE, "Equally good", "0"))
     if both_bad:
@@ -72,8 +94,8 @@ def better(text: str, tie: bool = True, both_bad: bool = True) -> tuple[StudyQue
 
 
 HUMAN = "human"
-YES, NO = "yes", "no"
 UNKNOWN = AnswerChoice(CANNOT_TELL, "Cannot tell", "0")
+NONE = AnswerChoice("none", "None of these")
 
 
 def number_choices(choices: Sequence[tuple[str, str]]) -> tuple[AnswerChoice, ...]:
@@ -112,11 +134,18 @@ def check_answers(questions: Sequence[StudyQuestion], given: Answers) -> dict[st
     """Return the answers to the questions that apply.
 
     Raises:
-        ValueError: If such a question has no answer, or one that is not among its choices.
+        ValueError: If such a question has no answer, one that is not among its choices, or "none" beside others.
     """
     answers: dict[str, str] = {}
     for question in questions:
-        if question.applies(answers):
+        if question.applies(answers) and question.several:
+            chosen = {part.name: given.get(part.name, NO) for part in question.stored}
+            alone = f"{question.name}: {NONE.value}"
+            count = sum(value == YES for value in chosen.values())
+            if not count or not {*chosen.values()} <= {YES, NO} or (count > 1 and chosen.get(alone) == YES):
+                raise ValueError(f"no answer to: {question.text}")
+            answers.update(chosen)
+        elif question.applies(answers):
             value = given.get(question.name, "")
             if value not in {choice.value for choice in question.choices}:
                 raise ValueError(f"no answer to: {question.text}")

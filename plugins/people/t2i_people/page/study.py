@@ -191,11 +191,13 @@ class VotingStudy:
             secrets.token_urlsafe(16), place, part, prompt, sides[0].model, right, seeds,
             pictures[0], pictures[1] if right else (), expected, why,
         )  # fmt: skip
-        asked = {question.name: question.text for question in self.questions_of(task)}
-        own = asked != {question.name: question.text for question in self.form.questions}
+        asked, usual = (
+            {part.name: part.text for question in questions for part in question.stored}
+            for questions in (self.questions_of(task), self.form.questions)
+        )
         label = self._labels.get(_item(task))
         probability = None if label is None else label.probability
-        return replace(task, asked=asked if own else None, probability=probability)
+        return replace(task, asked=asked if asked != usual else None, probability=probability)
 
     def _can_show(self, task: VoteTask) -> bool:
         """Return whether a task is asked about and its images can be shown; encode them for sending."""

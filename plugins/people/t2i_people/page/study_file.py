@@ -12,10 +12,8 @@ from t2i_core.api.errors import BadOption, UnknownName
 from t2i_core.io.answers import PREFERENCE
 from t2i_core.io.yaml_file import find_first_fault, read_mapping
 
-from .forms import Controls, StudyForm, find_controls
-from .questions import PROMPT, UNKNOWN, AnswerChoice, StudyQuestion, better, number_choices
-
-NONE = AnswerChoice("none", "None of these")
+from .forms import Controls, StudyForm, StudyProtocol, find_controls
+from .questions import NONE, PROMPT, UNKNOWN, AnswerChoice, StudyQuestion, better, number_choices
 
 RESERVED = frozenset(
     {"task", "form", "part", "prompt", "left", "right", "model", "seed", "why", "rater", "question", "answer"}
@@ -76,6 +74,8 @@ class QuestionFields(_StudyPart):
     cannot_tell: bool = False
     only_if: dict[str, Word] = {}
     mismatch: list[Word] | None = None
+    match: list[Word] | None = None
+    several: bool = False
     tie: bool | None = None
     both_bad: bool | None = None
 
@@ -84,23 +84,30 @@ class QuestionFields(_StudyPart):
         if self.name in RESERVED:
             raise ValueError(f"name: {self.name!r} is reserved; rename the question")
         if self.name == PREFERENCE:
-            if self.choices or self.scale or self.none or self.cannot_tell or self.mismatch is not None:
+            if self.choices or self.scale or self.none or self.cannot_tell or self.several or self._known():
                 raise ValueError("preference brings its own choices; only tie and both_bad can be set")
             return self
         if self.tie is not None or self.both_bad is not None:
             raise ValueError("tie and both_bad fit the question preference only")
         if bool(self.choices) == bool(self.scale):
             raise ValueError("needs either choices or a scale")
+        if self.several and (self.scale or self.cannot_tell or self._known()):
+            raise ValueError("several: fits choices only, without cannot_tell, mismatch and match")
         values = [choice.value for choice in self._choices()]
         if not 2 <= len(values) <= 100:
             raise ValueError(f"needs 2 to 100 choices (got {len(values)})")
         if twice := next((value for value in values if values.count(value) > 1), None):
             raise ValueError(f"choices: {twice!r} is listed twice")
-        if odd := next((value for value in self.mismatch or () if value not in values), None):
-            raise ValueError(f"mismatch: {odd!r} is not among the choices")
+        for name, right in self._known().items():
+            if odd := next((value for value in right if value not in values), None):
+                raise ValueError(f"{name}: {odd!r} is not among the choices")
         if len(self.only_if) > 1:
             raise ValueError("only_if must name one question")
         return self
+
+    def _known(self) -> dict[str, list[str]]:
+        given = {"mismatch": self.mismatch, "match": self.match}
+        return {name: right for name, right in given.items() if right is not None}
 
     def _choices(self) -> tuple[AnswerChoice, ...]:
         if self.scale:
@@ -124,14 +131,35 @@ class QuestionFields(_StudyPart):
             return better(self.text, self.tie is not False, self.both_bad is not False)[0]
         choices = self._choices()
         points = [choice.value for choice in choices if choice.value != UNKNOWN.value]
-        lowest = points[: len(points) // 2] if self.scale else []
-        mismatch = lowest if self.mismatch is None else self.mismatch
+        half = len(points) // 2
+        known = {"mismatch": points[:half], "match": points[-half:]} if self.scale else {}
+        known |= self._known()
         only_if = next(iter(self.only_if.items()), None)
-        return StudyQuestion(self.name, self.text, choices, only_if, self.scale is not None, tuple(mismatch))
+        return StudyQuestion(
+            self.name,
+            self.text,
+            choices,
+            only_if,
+            self.scale is not None,
+            tuple(known.get("mismatch", ())),
+            tuple(known.get("match", ())),
+            self.several,
+        )
 
 
 def _key(point: int) -> str:
     return str(point) if point <= 9 else ""
+
+
+class ProtocolFields(_StudyPart):
+    """How a study is asked, where no option of the command says otherwise."""
+
+    each: int = Field(StudyProtocol.each, ge=1)
+    pairs: int | None = Field(StudyProtocol.pairs, ge=1)
+    training: int = Field(StudyProtocol.training, ge=0)
+    controls: int = Field(StudyProtocol.controls, ge=0)
+    controls_in_a_row: int = Field(StudyProtocol.controls_in_a_row, ge=0)
+    pass_mark: float = Field(StudyProtocol.pass_mark, ge=0, le=1)
 
 
 class StudyFields(_StudyPart):
@@ -145,6 +173,7 @@ class StudyFields(_StudyPart):
     controls: Controls | None = None
     known: str | None = None
     instructions: str | None = None
+    protocol: ProtocolFields = ProtocolFields()
 
     @model_validator(mode="after")
     def _check(self) -> StudyFields:
@@ -155,6 +184,8 @@ class StudyFields(_StudyPart):
             for other, value in question.only_if.items():
                 if other not in names:
                     raise ValueError(f"questions: {question.name}: only_if: {other!r} is not an earlier question")
+                if names[other].several:
+                    raise ValueError(f"questions: {question.name}: only_if: {other!r} has several answers")
                 if value not in {choice.value for choice in names[other].make_question().choices}:
                     raise ValueError(
                         f"questions: {question.name}: only_if: {value!r} is not an answer to {other!r}"
@@ -193,6 +224,7 @@ def read_study(path: Path) -> StudyForm:
         controls or find_controls(fields.sides, fields.grid, questions, prompt),
         _beside(path, fields.known),
         _beside(path, fields.instructions),
+        StudyProtocol(**fields.protocol.model_dump()),
     )
 
 
@@ -214,7 +246,8 @@ _PROVIDED = files(__package__) / "studies"
 
 def list_forms() -> list[str]:
     """Return the names of the studies that come with the package."""
-    return sorted(each.name.removesuffix(".yaml") for each in _PROVIDED.iterdir())
+    names = (each.name for each in _PROVIDED.iterdir())
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
 
 
 def read_form(name: str) -> StudyForm:

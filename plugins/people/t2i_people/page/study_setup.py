@@ -15,9 +15,10 @@ from t2i_core.io.answer_database import find_version
 from t2i_core.io.rater_rules import Rules
 
 from .agenda import Agenda
+from .drawings import DRAWN_PROMPTS, list_drawings
 from .forms import StudyForm, compare_models, describe
 from .instructions import read_instructions
-from .known_answers import FromFile, KnownTasks, Mismatches, Repetitions
+from .known_answers import FromFile, KnownTasks, Mismatches, Repetitions, uses_drawings
 from .labelling import LabelAgenda, LabelItem
 from .pictures import Material, Shelf, StudyPicture, check, read_material
 from .questions import better, perception
@@ -36,6 +37,8 @@ class StudyRequest:
         form: What annotators see and are asked.
         items: Images to ask about, in this order, with their own questions; empty to ask the form's about all.
         each: Number of annotators wanted for an item before another item is started.
+        baseline: Model with which the others are compared; empty to compare each two models.
+        pairs: Largest number of items of each prompt and two models; None: as many as images allow.
         images_from: Folders outside the runs whose images may be shown.
         rules: Rules for annotators.
         record: Further values to keep with the study.
@@ -47,6 +50,8 @@ class StudyRequest:
     form: StudyForm = field(default_factory=compare_models)
     items: Sequence[LabelItem] = ()
     each: int = 1
+    baseline: str = ""
+    pairs: int | None = None
     images_from: Sequence[Path] = ()
     rules: Rules = field(default_factory=Rules)
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -63,7 +68,7 @@ def open_voting_study(request: StudyRequest, say: Callable[[str], None]) -> Iter
     Raises:
         BadFolder: If a run or the file of votes cannot be used.
         BadOption: If the items cannot be shown, or tasks with a known answer are requested and cannot be made.
-        UnknownName: If a model is not in the runs.
+        UnknownName: If a model, or the baseline, is not in the runs.
     """
     form = request.form
     material = read_material(request.runs, request.models, request.images_from)
@@ -76,7 +81,10 @@ def open_voting_study(request: StudyRequest, say: Callable[[str], None]) -> Iter
         store = VotingStore(request.votes)
         try:
             _check_same_study(store, request, guide.digest if guide else "")
-            prompts = {p.prompt: material.prompts[p.prompt] for p in pictures}
+            if isinstance(known, Mismatches) and uses_drawings(form):
+                pictures = [*pictures, *list_drawings(form.grid, pictures[0].size)]
+            texts = {**material.prompts, **DRAWN_PROMPTS}
+            prompts = {p.prompt: texts[p.prompt] for p in pictures}
             store.put_prompts((id, *text_and_subset) for id, text_and_subset in prompts.items())
             places = [(p.model, p.prompt, p.seed) for p in pictures]
             digests = [p.image.digest for p in pictures]
@@ -85,7 +93,7 @@ def open_voting_study(request: StudyRequest, say: Callable[[str], None]) -> Iter
             by_place = dict(zip(places, ids, strict=True))
             if isinstance(agenda, LabelAgenda):
                 store.put_probabilities((label.item, label.probability) for label in agenda.labels.values())
-            yield VotingStudy(store, agenda, prompts, by_place, shelf, form, request.rules, known, guide, say)
+            yield VotingStudy(store, agenda, texts, by_place, shelf, form, request.rules, known, guide, say)
         finally:
             store.close()
 
@@ -96,7 +104,11 @@ def _choose_pictures(
     """Return the agenda, and the pictures that it shows."""
     form = request.form
     if not request.items:
-        agenda = Agenda(material.pictures, form.sides == 2, form.grid, request.each)
+        if request.baseline and form.sides == 1:
+            raise BadOption("--baseline: this form shows one model's images; name a form that compares two")
+        agenda = Agenda(
+            material.pictures, form.sides == 2, form.grid, request.each, request.baseline, request.pairs
+        )
         return agenda, [picture for picture in material.pictures if picture.model in agenda.models]
     labels = LabelAgenda(request.items, request.each)
     there = {(p.model, p.prompt, p.seed): p for p in material.pictures}
@@ -160,7 +172,7 @@ def _check_same_study(store: VotingStore, request: StudyRequest, instructions: s
     """
     form = request.form
     identity = {
-        "questions": [] if request.items else [describe(question) for question in form.questions],
+        "questions": [] if request.items else [describe(part) for each in form.questions for part in each.stored],
         "sides": form.sides,
         "grid": form.grid,
         "show_prompt": form.show_prompt,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,7 @@ class HumanPreference:
         alpha_with_ties_ci: Its 95 % interval.
         n_prompts: Number of prompts.
         n_people: Number of people.
+        absent: Why the share or an alpha does not exist, by field.
     """
 
     question: str
@@ -48,6 +49,7 @@ class HumanPreference:
     alpha_with_ties_ci: Range
     n_prompts: int
     n_people: int
+    absent: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,10 @@ def list_pairs(human: HumanValues) -> list[tuple[str, str]]:
 
 
 def summarize_preference(human: HumanValues, a: str, b: str, clusters: Mapping[str, str]) -> HumanPreference:
-    """Return what people prefer between two models."""
-    rows = human.table[[models == (a, b) for models in human.table["models"]]]
+    """Return what people prefer between two models, in either order."""
+    rows = human.table[[models in ((a, b), (b, a)) for models in human.table["models"]]]
     cluster = np.array([clusters.get(prompt, prompt) for prompt in rows["prompt"]], dtype=object)
-    value = rows["value"].to_numpy(np.float64)
+    value = rows["value"].to_numpy(np.float64) * (1 if a <= b else -1)
     decided = value != 0
     share = None
     if decided.any():
@@ -97,7 +99,17 @@ def summarize_preference(human: HumanValues, a: str, b: str, clusters: Mapping[s
         get_interval(alphas[1]),
         int(rows["prompt"].nunique()),
         int(rows["rater"].nunique()),
+        dict(_list_absent(share, *alphas)),
     )
+
+
+def _list_absent(share: Estimate | None, alpha: Estimate, alpha_with_ties: Estimate) -> Iterator[tuple[str, str]]:
+    """Yield why a statistic of a preference does not exist, with its field."""
+    if share is None:
+        yield "share", "all answers are ties"
+    for name, found in (("alpha", alpha), ("alpha_with_ties", alpha_with_ties)):
+        if math.isnan(found.value):
+            yield name, ", ".join(found.notes) or "no images were judged by two people"
 
 
 def measure_difference(values: MetricValues, a: str, b: str) -> MetricDifference:
@@ -111,7 +123,7 @@ def measure_difference(values: MetricValues, a: str, b: str) -> MetricDifference
         return MetricDifference(None, None, 0)
     cluster = np.array([values.clusters.get(prompt, prompt) for prompt in found], dtype=object)
     width = None if values.low is None or values.high is None else values.high - values.low
-    low = None if width is None else -width
+    low = -math.inf if width is None else -width  # without a bound, 0 and 1 would be read as a proportion
     mean = mean_interval(np.array(list(found.values())), cluster, None, low=low, high=width)
     return MetricDifference(mean.value, get_interval(mean), len(found))
 
@@ -121,5 +133,6 @@ def _get_number(value: float) -> float | None:
 
 
 def get_interval(found: Estimate) -> Range:
-    """Return an interval; None if an end is NaN."""
-    return None if math.isnan(found.lo) or math.isnan(found.hi) else (float(found.lo), float(found.hi))
+    """Return an interval; None if an end is NaN, or if it has no width because nothing varies."""
+    exists = found.lo < found.hi  # false for NaN
+    return (float(found.lo), float(found.hi)) if exists else None

@@ -13,6 +13,8 @@ from t2i_core.results.number_format import format_interval, format_number, forma
 from t2i_core.results.result import make_title
 
 from .agreement import ACCURACY, PHI, RHO, SAME_PROMPT, TAU, WITH_TIES, Statistic
+from .baseline import BaselineComparison
+from .model_pairs import HumanPreference, Range
 from .result import Agreement, Predictor, Validation
 
 PERSON = "(one person)"
@@ -26,12 +28,16 @@ class _Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def print_validation(found: Validation, how: Literal["text", "csv", "markdown"]) -> None:
-    """Print all tables and notes; as CSV only the table of agreements."""
+def print_validation(found: Validation | BaselineComparison, how: Literal["text", "csv", "markdown"]) -> None:
+    """Print all tables and notes; as CSV only the table of agreements, or of metrics beside a baseline."""
     if how == "csv":
         print(escape_table(found.table()).to_csv(index=False), end="")
         return
-    for table in _make_tables(found):
+    if isinstance(found, BaselineComparison):
+        tables, explained = _make_baseline_tables(found), _explain_baseline(found)
+    else:
+        tables, explained = _make_tables(found), _explain(found)
+    for table in tables:
         if how == "markdown":
             for line in _draw_markdown(table):
                 write_line(line)
@@ -42,7 +48,7 @@ def print_validation(found: Validation, how: Literal["text", "csv", "markdown"])
                 drawn.add_row(*map(shown, row))
             console().print(drawn)
         write_line()
-    for note in (*_explain(found), *found.notes):
+    for note in (*explained, *found.notes):
         write_line(f"note: {note}")
 
 
@@ -106,16 +112,8 @@ def _make_model_tables(found: Validation, question: str) -> Iterator[_Table]:
     preferences = [each for each in found.preferences if each.question == question]
     if not preferences:
         return
-    header = ("a", "b", "share for a", "alpha", "alpha with ties", "decided", "ties", "prompts", "people")
-    rows = [
-        (
-            each.a, each.b, f"{format_number(each.share)} {format_interval(each.ci)}",
-            f"{format_number(each.alpha)} {format_interval(each.alpha_ci)}",
-            f"{format_number(each.alpha_with_ties)} {format_interval(each.alpha_with_ties_ci)}",
-            *map(str, (each.decided, each.ties, each.n_prompts, each.n_people)),
-        )
-        for each in preferences
-    ]  # fmt: skip
+    header = ("a", "b", "share for a", *_OF_PREFERENCES)
+    rows = [(each.a, each.b, *_list_preference(each)) for each in preferences]
     yield _Table(f"{question}: people's choices between two models", header, tuple(rows))
     gaps = [
         (
@@ -123,7 +121,7 @@ def _make_model_tables(found: Validation, question: str) -> Iterator[_Table]:
             each.preference.a,
             each.preference.b,
             format_number(each.preference.share),
-            f"{format_number(each.difference.value)} {format_interval(each.difference.ci)}",
+            _join(each.difference.value, each.difference.ci),
             str(each.difference.n_prompts),
         )
         for each in found.differences
@@ -132,6 +130,49 @@ def _make_model_tables(found: Validation, question: str) -> Iterator[_Table]:
     if gaps:
         names = ("metric", "measure", "a", "b", "share for a", "difference a - b", "prompts")
         yield _Table(f"{question}: people's share beside the metric's difference", names, tuple(gaps))
+
+
+def _make_baseline_tables(found: BaselineComparison) -> Iterator[_Table]:
+    for question in dict.fromkeys(each.question for each in found.preferences):
+        people = [(each.a, *_list_preference(each)) for each in found.preferences if each.question == question]
+        header = ("model", "share for the model", *_OF_PREFERENCES)
+        yield _Table(
+            f"{question}: people's choices between each model and {found.baseline}", header, tuple(people)
+        )
+        rows = [
+            (
+                *_name(line.predictor),
+                line.model,
+                format_number(line.share),
+                _join(line.difference, line.ci),
+                _join(line.rho, line.rho_ci),
+                format_p_value(line.p),
+                str(line.n),
+            )
+            for line in found.metrics
+            if line.question == question
+        ]
+        title = f"{question}: each metric's difference from {found.baseline} beside people's share"
+        names = ("metric", "measure", "model", "share", f"model - {found.baseline}", "rho", "p", "n")
+        yield _Table(title, names, tuple(rows))
+
+
+_OF_PREFERENCES = ("alpha", "alpha with ties", "decided", "ties", "prompts", "people")
+
+
+def _list_preference(found: HumanPreference) -> tuple[str, ...]:
+    """Return share, alphas and counts as cells."""
+    return (
+        _join(found.share, found.ci),
+        _join(found.alpha, found.alpha_ci),
+        _join(found.alpha_with_ties, found.alpha_with_ties_ci),
+        *map(str, (found.decided, found.ties, found.n_prompts, found.n_people)),
+    )
+
+
+def _join(value: float | None, ci: Range) -> str:
+    """Return a value with its interval; one dash if there is no value."""
+    return "-" if value is None else f"{format_number(value)} {format_interval(ci)}"
 
 
 def _name(predictor: Predictor) -> tuple[str, str]:
@@ -168,7 +209,20 @@ def _explain(found: Validation) -> Iterator[str]:
             "(a little low: the others are one fewer than those whom metrics are set beside)"
         )
     if directions & {"none", "not known"}:
-        yield "*: no direction is known in which this measure is better; signs are left as they are"
+        yield _NO_DIRECTION
+
+
+_NO_DIRECTION = "*: no direction is known in which this measure is better; signs are left as they are"
+
+
+def _explain_baseline(found: BaselineComparison) -> Iterator[str]:
+    yield "95 % intervals over prompts, for these people; shares and alpha without ties, if not said otherwise"
+    yield (
+        "rho: Spearman over n prompts, of the metric's difference with people's share; both have the metric's own "
+        "sign, so for a measure of which lower is better a negative rho is agreement"
+    )
+    if {line.predictor.direction for line in found.metrics} & {"none", "not known"}:
+        yield _NO_DIRECTION
 
 
 def _draw_markdown(table: _Table) -> Iterable[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .agreement import Statistic
 from .human_values import HumanValues
+from .metric_values import MetricValues
 from .model_means import ModelMean
 from .model_pairs import HumanPreference, MetricDifference
 
@@ -35,6 +36,11 @@ class Predictor:
 
 
 PERSON = Predictor(None)
+
+
+def name_predictor(values: MetricValues) -> Predictor:
+    """Return the predictor whose values these are."""
+    return Predictor(values.metric, values.by, values.measure, values.facet, values.direction)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadOption
-from t2i_core.api.resolver import Resolver, installed_resolver
-from t2i_core.io.answers import read_answers
-from t2i_core.results.run import load_finished_run
+from t2i_core.api.resolver import Resolver
 
 from .agreement import (
     Level,
@@ -19,8 +17,8 @@ from .agreement import (
     measure_model_agreement,
     measure_prompt_agreement,
 )
-from .human_values import HumanValues, list_images, read_human_values
-from .metric_values import MetricValues, read_metric_values
+from .human_values import HumanValues
+from .metric_values import MetricValues
 from .model_means import get_goodness, list_means
 from .model_pairs import (
     HumanPreference,
@@ -29,7 +27,8 @@ from .model_pairs import (
     measure_difference,
     summarize_preference,
 )
-from .result import PERSON, Agreement, Difference, Mean, Predictor, Validation
+from .result import PERSON, Agreement, Difference, Mean, Validation, name_predictor
+from .sources import read_sources
 
 
 def validate(
@@ -56,24 +55,21 @@ def validate(
         BadOption: If the answers cannot be read, are about other images, or have no value beside them.
         UnknownName: If the runs have no metric of a name.
     """
-    loaded = list({run.folder: run for run in map(load_finished_run, runs)}.values())
-    images = list_images(loaded)
-    read, notes = read_human_values(read_answers(Path(answers)), images, questions)
-    values = read_metric_values(loaded, resolver or installed_resolver(), metrics, by)
-    clusters = {prompt: cluster for each in values for prompt, cluster in each.clusters.items()}
+    sources = read_sources(runs, answers, metrics, questions, by, resolver)
+    clusters, notes = sources.clusters, [*sources.notes]
     lines: list[Agreement] = []
     preferences: list[HumanPreference] = []
     differences: list[Difference] = []
     means: list[Mean] = []
-    for human in read:
+    for human in sources.people:
         pairs = list_pairs(human) if human.form == "preference" else []
         shares = [summarize_preference(human, a, b, clusters) for a, b in pairs]
         preferences += shares
-        for each in [*values, None]:
+        for each in [*sources.metrics, None]:
             if each is not None and each.scope == "pair" and human.form != "preference":
                 continue
             found = list(_measure(human, each, pairs, clusters))
-            name = _name_predictor(each)
+            name = PERSON if each is None else name_predictor(each)
             lines += [
                 Agreement(human.question, level, a, b, name, one, human.n_people) for level, a, b, one in found
             ]
@@ -98,21 +94,15 @@ def validate(
     if not any(line.predictor.metric for line in lines) and not differences and not means:
         raise BadOption(f"{answers}: no metric of these runs has values of the images that people saw")
     return Validation(
-        tuple(read), tuple(lines), tuple(preferences), tuple(differences), tuple(means), tuple(notes)
+        tuple(sources.people), tuple(lines), tuple(preferences), tuple(differences), tuple(means), tuple(notes)
     )
-
-
-def _name_predictor(values: MetricValues | None) -> Predictor:
-    if values is None:
-        return PERSON
-    return Predictor(values.metric, values.by, values.measure, values.facet, values.direction)
 
 
 def _measure(
     human: HumanValues,
     values: MetricValues | None,
     pairs: Sequence[tuple[str, str]],
-    clusters: dict[str, str],
+    clusters: Mapping[str, str],
 ) -> Iterator[tuple[Level, str, str, Statistic]]:
     """Yield level, pair of models and statistic of a metric, or of single people, on images and prompts."""
     scope = "image" if values is None else values.scope

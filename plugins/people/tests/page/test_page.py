@@ -180,7 +180,7 @@ def test_every_image_has_a_text_and_every_field_a_label(page, voter):
     ann = voter(app)
     images = re.findall(r"<img [^>]*>", ann.page.text)
     assert len(images) == 2
-    assert all(re.search(r'alt="(Left|Right): image for [^"]+" ?>', image) for image in images)
+    assert all(re.search(r'alt="(First|Second): image for [^"]+" ?>', image) for image in images)
     assert '<html lang="en">' in ann.page.text
     joining = TestClient(app, base_url=LOCAL).get("/").text
     assert '<label for="name">' in joining
@@ -528,9 +528,12 @@ def test_a_session_may_have_so_many_tasks(open_study, voter):
 def test_two_grids_for_diversity(open_study, make_run, voter):
     study, app = open_study(make_run(seeds=range(4)), grid=4)
     ann = voter(app)
-    assert re.findall(r'class="grid across-2" role="group" aria-label="(\w+)"', ann.page.text) == ["Left", "Right"]
+    assert re.findall(r'class="grid across-2" role="group" aria-label="(\w+)"', ann.page.text) == [
+        "First",
+        "Second",
+    ]
     assert len(set(re.findall(r'<img src="/image/([\w-]+)"', ann.page.text))) == 8
-    assert 'alt="Right, 4 of 4: image for' in ann.page.text
+    assert 'alt="Second, 4 of 4: image for' in ann.page.text
     ann.vote()
     assert [vote.shown[0].seeds for vote in read_database(study.store.path)[0]] == [(0, 1, 2, 3)]
 

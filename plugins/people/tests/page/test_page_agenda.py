@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.api.image import Image
 from t2i_people.page.agenda import Agenda, VoteItem
 from t2i_people.page.forms import compare_models
@@ -70,6 +70,30 @@ def test_grids_have_so_many_images_a_side():
     assert [item.seeds for item in agenda.items(("a", "b"), "p")] == [(0, 1, 2, 3), (4, 5, 6, 7)]
     alone = Agenda(pictures("ab", seeds=range(3)), pairs=False, grid=9)
     assert alone.items(("b",), "p") == [VoteItem(("b",), "p", (0, 1, 2))]
+
+
+def test_each_model_is_compared_with_the_baseline_alone():
+    agenda = Agenda(pictures("abc"), pairs=True, baseline="b")
+    done = set()
+    while (item := agenda.choose(done, Random(0))) is not None:
+        done.add(item)
+    assert {item.models for item in done} == {("a", "b"), ("b", "c")}
+    assert len(agenda) == len(done) == 2 * 3 * 2
+    with pytest.raises(UnknownName, match="baseline"):
+        Agenda(pictures("abc"), pairs=True, baseline="d")
+
+
+def test_so_many_pairs_of_a_prompt_are_asked_about():
+    own = pictures("ab", prompts=("p",), seeds=range(32))
+    assert len(Agenda(own, pairs=True, most=20)) == 20
+    assert len(Agenda(own, pairs=True, most=40)) == 32  # no more than there are
+    grids = Agenda(own, pairs=True, grid=4, most=20).items(("a", "b"), "p")
+    assert grids == Agenda(own, pairs=True, grid=4, most=20).items(("a", "b"), "p")
+    assert len({item.seeds for item in grids}) == 20
+    assert [item.seeds for item in grids[:8]] == [tuple(range(n, n + 4)) for n in range(0, 32, 4)]  # in no two
+    assert all(len(set(item.seeds)) == 4 for item in grids)
+    few = Agenda(pictures("ab", prompts=("p",), seeds=range(4)), pairs=True, grid=3, most=20)
+    assert len(few) == 4  # all sets of three of four
 
 
 def test_what_cannot_be_compared_is_said():

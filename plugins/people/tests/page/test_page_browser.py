@@ -114,16 +114,16 @@ def test_no_keys_are_told_where_there_is_no_keyboard(served, browser):
     ann = Person(browser, url, has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
     assert ann.page.locator("kbd").count() == 4
     assert ann.page.locator("kbd:visible, .keys:visible").count() == 0
-    ann.click("Left is better", 1)
+    ann.click("First is better", 1)
 
 
 def test_a_session_by_mouse(served, browser):
     study, url = served()
     ann = Person(browser, url)
-    for number, name in enumerate(("Left is better", "Right is better", "Equally good", "Both are bad"), 1):
+    for number, name in enumerate(("First is better", "Second is better", "Equally good", "Both are bad"), 1):
         ann.click(name, number)
     ann.click("Undo", 3)
-    ann.click("Left is better", 4)
+    ann.click("First is better", 4)
     assert verdicts(study) == ["left", "right", "tie", "left"]
 
 
@@ -131,7 +131,7 @@ def test_a_double_click_is_one_vote(served, browser):
     study, url = served()
     ann = Person(browser, url)
     ann.settle()
-    ann.page.get_by_role("button", name="Left is better").dblclick(delay=20)
+    ann.page.get_by_role("button", name="First is better").dblclick(delay=20)
     ann.saved(1)
     ann.settle()
     ann.press("2", 2)
@@ -202,7 +202,7 @@ def test_without_scripts(served, browser):
     page.goto(url)
     page.get_by_label("Your name").fill("Ann")
     page.get_by_role("button", name="Begin").click()
-    page.get_by_role("button", name="Left is better").click()
+    page.get_by_role("button", name="First is better").click()
     page.get_by_text("1 vote saved").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("0 votes saved").wait_for()
@@ -354,15 +354,96 @@ def test_instructions_before_the_first_task(served, browser, tmp_path, shared_ru
     ann.saved(1)
 
 
-@pytest.mark.parametrize("form", ["rating", "yes-no", "components"])
+def test_mistakes_by_keyboard_and_mouse(served, browser):
+    study, url = served(form=read_form("mistakes"))
+    ann = Person(browser, url)
+    ann.page.keyboard.press("Enter")  # the instructions
+    ann.page.wait_for_selector('form[action="/vote"]')
+    ann.settle()
+    ann.page.keyboard.press("Enter")  # nothing is sent without a choice
+    ann.saved(0)
+    for key in "651":  # none, which the next one takes back
+        ann.page.keyboard.press(key)
+    assert ann.page.locator("input:checked").count() == 2
+    ann.press("Enter", 1)
+    ann.settle()
+    ann.page.get_by_label("Playing card").check()
+    ann.page.get_by_label("None of these").check()
+    ann.click("Save and continue", 2)
+    chosen = [question for question, answer in answers_by_name(study) if answer == "yes"]
+    assert chosen == ["mistakes: monster", "mistakes: text", "mistakes: none"]
+    assert ann.said == []
+
+
+def test_mistakes_without_scripts(served, browser):
+    study, url = served(form=read_form("mistakes"))
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(url)
+    page.get_by_label("Your name").fill("Ann")
+    for _ in range(2):  # join, and read the instructions
+        page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Save and continue").click()
+    page.get_by_text("Nothing was saved").wait_for()
+    page.go_back()
+    page.get_by_label("Monster").check()
+    page.get_by_role("button", name="Save and continue").click()
+    page.get_by_text("1 vote saved").wait_for()
+    assert [question for question, answer in answers_by_name(study) if answer == "yes"] == ["mistakes: monster"]
+
+
+@pytest.mark.parametrize("form", ["caption-similarity", "diversity"])
+def test_training_for_the_forms_of_the_hypernymy_paper(served, browser, make_run, form):
+    asked = read_form(form)
+    rules = Rules(fastest=0, training=5, pass_mark=asked.protocol.pass_mark)
+    study, url = served(run=make_run(seeds=range(4), size=32), form=asked, rules=rules)
+    ann = Person(browser, url)
+    assert "better" in ann.page.inner_text("article") or "diverse" in ann.page.inner_text("article")
+    ann.page.keyboard.press("Enter")
+    ann.page.wait_for_selector('form[action="/vote"]')
+    annotator = study.store.annotators()[0]
+    for number in range(5):
+        assert ann.page.inner_text("#saved") == "Training"
+        right = study.store.task(annotator.id, ann.task).expected["preference"]
+        ann.settle()
+        before = ann.task
+        ann.page.keyboard.press({"left": "1", "right": "2"}[right] if number else "0")  # the first is wrong
+        ann.page.wait_for_function(
+            "before => document.querySelector('input[name=task]').value !== before", arg=before
+        )
+        note = ann.page.inner_text(".note")
+        assert note.startswith("As expected." if number else "Not as expected:")
+    ann.saved(0)
+    assert ann.page.get_by_role("button", name="Both are bad").count() == 0
+
+
+FORMS = ["pair", "rating", "yes-no", "components", "caption-similarity", "diversity", "mistakes"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_form_has_contrast_and_fits_a_phone(served, browser, form, scheme):
-    _, url = served(form=read_form(form))
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_has_contrast_and_fits_a_phone(served, browser, make_run, form, scheme):
+    run = make_run(seeds=range(4)) if form == "diversity" else None
+    asked = choose_form(form=form)
+    _, url = served(run=run, form=asked)
     ann = Person(browser, url, color_scheme=scheme)
-    for width in (1280, 390):
-        ann.page.set_viewport_size({"width": width, "height": 844})
-        assert ann.page.evaluate(CONTRAST) == []
-        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for page in ("", "?read=yes") if asked.instructions else ("",):
+        ann.page.goto(f"{url}{page}")
+        ann.settle()
+        for width in (1280, 390):
+            ann.page.set_viewport_size({"width": width, "height": 844})
+            assert ann.page.evaluate(CONTRAST) == []
+            assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # on the phone: choices stand in columns, and the images of a pair are as large as the screen allows
+    for choices in ann.page.locator(".choices, .verdicts").all():
+        boxes = [each.bounding_box() for each in choices.locator("label, button").all()]
+        assert len({round(box["x"]) for box in boxes}) <= 2
+        assert len({round(box["width"]) for box in boxes}) <= 2  # a last one may fill the row
+    if asked.sides == 2:
+        first, second = (each.bounding_box() for each in ann.page.locator(".side .grid").all())
+        assert first["y"] + first["height"] <= second["y"]
+        assert min(first["width"], second["width"]) > 240
+        buttons = ann.page.locator(".verdicts").bounding_box()
+        assert buttons["y"] + buttons["height"] <= 844  # within reach without scrolling
 
 
 CONTRAST = """() => {

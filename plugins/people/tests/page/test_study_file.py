@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.io.answer_database import read_database
 from t2i_core.io.answers import read_answers
 from t2i_core.io.rater_rules import Rules
+from t2i_people.page.drawings import list_drawings
 from t2i_people.page.form_choice import choose_form
 from t2i_people.page.instructions import read_instructions
 from t2i_people.page.study_file import list_forms, read_form, read_study
@@ -23,19 +25,33 @@ def write(tmp_path, text, name="study.yaml"):
 def test_the_studies_of_the_package():
     forms = {name: read_form(name) for name in list_forms()}
     assert {name: (f.sides, f.grid, f.controls) for name, f in forms.items()} == {
+        "caption-similarity": (2, 1, "mismatch"),
         "components": (1, 1, None),
+        "diversity": (2, 4, "repeated"),
         "grid": (2, 9, "repeated"),
+        "mistakes": (1, 1, None),
         "rating": (1, 1, "mismatch"),
         "yes-no": (1, 1, "mismatch"),
     }
     (rating,) = forms["rating"].questions
     assert [c.value for c in rating.choices] == ["1", "2", "3", "4", "5"]
-    assert (rating.mismatch, rating.choices[4].label) == (("1", "2"), "5 completely")
+    assert (rating.mismatch, rating.match, rating.choices[4].label) == (("1", "2"), ("4", "5"), "5 completely")
     (shown,) = forms["yes-no"].questions
     assert [c.value for c in shown.choices] == ["yes", "no", "cannot-tell"]
     names = ["object", "number", "colour", "object A", "object B", "relation"]
     assert [q.name for q in forms["components"].questions] == names
     assert all("none" in {c.value for c in q.choices} for q in forms["components"].questions)
+
+
+@pytest.mark.parametrize("name", ["caption-similarity", "diversity"])
+def test_the_forms_of_the_hypernymy_paper_bring_its_protocol(name):
+    form = read_form(name)
+    assert [c.value for c in form.questions[0].choices] == ["left", "right", "tie"]
+    protocol = form.protocol
+    assert (protocol.each, protocol.pairs, protocol.training, protocol.controls) == (5, 20, 5, 5)
+    assert protocol.controls_in_a_row == 2
+    assert 3 / 5 < protocol.pass_mark <= 4 / 5  # more than 60 % of 5 training tasks
+    assert "<h1>" in read_instructions(form.instructions).html
 
 
 def test_a_study_file(tmp_path):
@@ -67,6 +83,53 @@ def test_the_example_in_the_readme(tmp_path):
     assert [choice.value for choice in form.questions[1].choices] == ["content", "style", "none", "cannot-tell"]
 
 
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_one_answer_to_everything_does_not_pass_training(open_study, answer):
+    study, _ = open_study(form=read_form("yes-no"), rules=Rules(fastest=0, training=5, pass_mark=0.61))
+    ann = answer_all(study, "Ann", lambda task: {"shown": answer})
+    assert study.standing(ann).end == "untrained"
+
+
+def test_drawings_show_their_prompt():
+    for picture in list_drawings(2, (40, 30)):
+        pixels = replace(picture.image).pixels.reshape(-1, 3).astype(int)
+        assert len(pixels) == 40 * 30
+        colour = picture.prompt.split("-")[2]
+        strongest = dict(zip(("red", "green", "blue"), pixels[pixels.sum(axis=1).argmin()], strict=True))
+        assert max(strongest, key=strongest.get) == colour
+        assert 0.03 < (pixels != pixels[0]).any(axis=1).mean() < 0.5
+
+
+def test_several_choices_are_stored_with_yes_or_no_each(open_study, voter):
+    study, app = open_study(form=read_form("mistakes"), rules=Rules(fastest=0))
+    ann = voter(app)
+    ann.page = ann.client.get("/?read=yes")
+    chosen = {"mistakes: text": "yes", "mistakes: monster": "yes"}
+    for wrong in ({}, {"mistakes: text": "yes", "mistakes: none": "yes"}, {"mistakes: text": "often"}):
+        assert ann.client.post("/vote", data={**ann.form(), **wrong}).status_code == 400
+    ann.page = ann.client.post("/vote", data={**ann.form(), **chosen})
+    ann.page = ann.client.post("/vote", data={**ann.form(), "mistakes: none": "yes"})
+    assert "2 votes saved" in ann.page.text
+    answers = read_answers(study.store.path).answers
+    names = ["text", "abstract image", "playing card", "ornamental circle", "monster", "none"]
+    first, second = ([a for a in answers if a.task == task] for task in dict.fromkeys(a.task for a in answers))
+    assert {a.question for a in first} == {f"mistakes: {name}" for name in names}
+    assert {a.question for a in first if a.answer == "yes"} == chosen.keys()
+    assert {a.question for a in second if a.answer == "yes"} == {"mistakes: none"}
+    assert {a.choices for a in answers} == {("yes", "no")}
+    assert first[0].text.startswith("Choose all that apply. ")
+
+
+def test_known_answers_to_several_choices_have_a_column_each(open_study, tmp_path):
+    names = ["text", "abstract image", "playing card", "ornamental circle", "monster", "none"]
+    columns = ",".join(f"mistakes: {name}" for name in names)
+    known = write(tmp_path, f"part,prompt,model,{columns}\ncontrol,p1,apple,yes,no,no,no,yes|no,no\n", "known.csv")
+    rules = Rules(fastest=0, controls=2, tasks=2)
+    study, _ = open_study(form=choose_form(form="mistakes", known=known), rules=rules)
+    answer_all(study, "Ann", lambda task: {"mistakes: text": "yes", "mistakes: monster": "yes"})
+    assert study.store.record(1, study.rules).right == 1
+
+
 QUESTION = "questions: [{name: q, text: Ask, choices: [a, b]"
 
 
@@ -87,6 +150,13 @@ QUESTION = "questions: [{name: q, text: Ask, choices: [a, b]"
         ("sides: 2\nquestions: [{name: preference, text: Ask, choices: [a, b]}]", "only tie and both_bad"),
         (QUESTION + ", tie: false}]", "tie and both_bad fit"),
         (QUESTION + ", mismatch: [c]}]", "mismatch: 'c' is not among"),
+        (QUESTION + ", match: [c]}]", "match: 'c' is not among"),
+        (QUESTION + ", several: true, cannot_tell: true}]", "several: fits choices only"),
+        (
+            QUESTION + ", several: true}, {name: r, text: Ask more, choices: [a, b], only_if: {q: a}}]",
+            "'q' has several answers",
+        ),
+        (QUESTION + "}]\nprotocol: {pass_mark: 2}", "protocol.pass_mark: "),
         (QUESTION + ", only_if: {r: a}}]", "'r' is not an earlier question"),
         (
             QUESTION + "}, {name: r, text: Ask more, choices: [a, b], only_if: {q: c}}]",
@@ -130,17 +200,17 @@ def answer_all(study, name, choose):
     return annotator
 
 
-def test_a_rating_is_checked_by_images_of_another_prompt(open_study):
+def test_a_rating_is_checked_by_images_of_another_prompt_and_by_drawings(open_study):
     rules = Rules(fastest=0, controls=2, wrong_in_a_row=2)
     study, _ = open_study(form=read_form("rating"), rules=rules)
-    answer_all(study, "Ann", lambda task: {"rating": "2" if task.expected else "4"})
+    answer_all(study, "Ann", lambda task: {"rating": (task.expected or {"rating": "4"})["rating"][0]})
     bob = answer_all(study, "Bob", lambda task: {"rating": "3"})
     assert study.standing(bob).end == "careless"
     every, found_rules = read_database(study.store.path)
     controls = [a for a in every if a.part == "control"]
-    assert {a.expected for a in controls} == {"1 | 2"}
+    assert {a.expected for a in controls} == {"1 | 2", "4 | 5"}
     places = dict(study.store._rows("select digest, prompt from pictures"))
-    assert all(places[a.shown[0].digests[0]] != a.prompt for a in controls)
+    assert all((places[a.shown[0].digests[0]] == a.prompt) == (a.expected == "4 | 5") for a in controls)
     assert sum(a.rater == "Bob" for a in controls) == 2  # two wrong ones in a row, and no more tasks
     assert found_rules.wrong_in_a_row == 2
     counted = read_answers(study.store.path)
@@ -160,11 +230,13 @@ def test_a_diversity_study_is_checked_by_a_grid_of_one_image(open_study):
 
 
 def test_yes_or_no_names_the_prompt_in_the_question(open_study, voter):
-    study, app = open_study(form=read_form("yes-no"), rules=Rules(fastest=0, tasks=2, training=1))
+    study, app = open_study(form=read_form("yes-no"), rules=Rules(fastest=0, tasks=2, training=2))
     ann = voter(app)
-    ann.page = ann.client.post("/vote", data={**ann.form(), "shown": "yes"})
-    assert "the right answer was “No, it does not”" in ann.page.text
-    ann.page = ann.client.post("/vote", data={**ann.form(), "shown": "no"})
+    told = []
+    for _ in range(2):  # of an image of another prompt and of a drawing, one is wrong
+        ann.page = ann.client.post("/vote", data={**ann.form(), "shown": "no"})
+        told.append("the right answer was “Yes, it does”" in ann.page.text)
+    assert sorted(told) == [False, True]
     texts = {a.prompt: a.text for a in read_database(study.store.path)[0]}
     assert all(text == f'Does this image show "{study.prompts[prompt][0]}"?' for prompt, text in texts.items())
     assert 'class="prompt"' not in ann.page.text

@@ -17,7 +17,20 @@ function showQuestions() {
     const before = field.closest("fieldset");
     one.disabled = before.disabled || answerOf(before) !== one.dataset.is;
     one.hidden = one.disabled;
+    if ("several" in one.dataset) continue;
     for (const input of one.querySelectorAll("input, select")) input.required = !one.disabled;
+  }
+}
+
+// of several choices at least one must be chosen, and "none of these" excludes the others
+function checkSeveral(changed) {
+  for (const one of document.querySelectorAll("fieldset[data-several]")) {
+    const boxes = [...one.querySelectorAll("input")];
+    if (changed && changed.checked && boxes.includes(changed)) {
+      const alone = "alone" in changed.dataset;
+      for (const box of boxes) if (box !== changed && (alone || "alone" in box.dataset)) box.checked = false;
+    }
+    boxes[0].setCustomValidity(boxes.some((box) => box.checked) ? "" : "Choose at least one.");
   }
 }
 
@@ -30,9 +43,9 @@ function answerOf(one) {
 function pressed(key) {
   const questions = openFieldsets();
   if (questions.length && /^[0-9]$/.test(key)) {
-    // the question that has the focus, or the first without an answer
-    const at = questions.find((one) => one.contains(document.activeElement) && !answerOf(one))
-      || questions.find((one) => !answerOf(one));
+    // the question that has the focus, or the first without an answer; several choices can always be changed
+    const open = (one) => "several" in one.dataset || !answerOf(one);
+    const at = questions.find((one) => one.contains(document.activeElement) && open(one)) || questions.find(open);
     return at && (at.querySelector(`[data-key="${key}"]`) || at.querySelector("select"));
   }
   return document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
@@ -40,7 +53,7 @@ function pressed(key) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || localStorage.getItem(OFF)) return;
-  const typing = event.target.closest("input:not([type=radio]), textarea, select");
+  const typing = event.target.closest("input:not([type=radio], [type=checkbox]), textarea, select");
   const own = event.key === "Enter" && event.target.closest("a, button");
   if (typing || own) return;
   const found = pressed(event.key.length === 1 ? event.key.toLowerCase() : event.key);
@@ -50,7 +63,10 @@ document.addEventListener("keydown", (event) => {
   found.click();
 });
 
-document.addEventListener("change", showQuestions);
+document.addEventListener("change", (event) => {
+  showQuestions();
+  checkSeveral(event.target);
+});
 
 // ignore the second click of a double click, both while the first is being sent and on the page that follows
 document.addEventListener("submit", (event) => {
@@ -92,3 +108,4 @@ function keysSwitch() {
 
 keysSwitch();
 showQuestions();
+checkSeveral();
