@@ -67,10 +67,11 @@ def links(text: str) -> list[str]:
 
 
 def documents() -> Iterator[Path]:
-    """Every Markdown document of the repository."""
+    """Every Markdown document of the repository; texts that a package shows, such as instructions, are none."""
     asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
     for name in sorted(subprocess.check_output(asked, cwd=ROOT, text=True).splitlines()):
-        yield ROOT / name
+        if not any(part.startswith("t2i_") for part in Path(name).parts):
+            yield ROOT / name
 
 
 def pages() -> list[Page]:

@@ -24,7 +24,7 @@ def tally(file: AnswerFile, by_subset: bool = False) -> dict[str, Any]:
 
     Args:
         file: The answers.
-        by_subset: Whether each subset of the prompts gets lines of its own.
+        by_subset: Whether each subset of the prompts gets its own lines.
 
     Returns:
         Plain data: `answers`, one entry per question, model and answer; `ratings`, one per question and model if

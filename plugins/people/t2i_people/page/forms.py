@@ -16,7 +16,7 @@ Controls = Literal["mismatch", "repeated"]
 
 @dataclass(frozen=True)
 class StudyProtocol:
-    """How a form is asked if no option says otherwise.
+    """Settings of a study that apply if no option sets them.
 
     Attributes:
         each: Number of annotators wanted for an item before another item is started.

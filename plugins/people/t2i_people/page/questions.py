@@ -46,8 +46,8 @@ class StudyQuestion:
         scale: Whether the choices are the points of a rating scale, from the lowest to the highest.
         mismatch: The right answers if the images show another prompt; empty if none is right then.
         match: The right answers if the images surely show their prompt; empty if none is right then.
-        several: Whether several choices may be chosen. Each choice is then stored as a question of its own, with
-            yes or no.
+        several: Whether several choices may be chosen. Each choice is then stored as its own question, with yes
+            or no.
     """
 
     name: str

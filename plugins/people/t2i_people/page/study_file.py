@@ -152,7 +152,7 @@ def _key(point: int) -> str:
 
 
 class ProtocolFields(_StudyPart):
-    """How a study is asked, where no option of the command says otherwise."""
+    """Settings of a study that apply if no option of the command sets them."""
 
     each: int = Field(StudyProtocol.each, ge=1)
     pairs: int | None = Field(StudyProtocol.pairs, ge=1)

@@ -129,7 +129,7 @@ def compare_with_baseline(
         baseline: Label of the model with which the others are compared.
         metrics: Names of metrics; all, if empty.
         questions: Names of questions; all, if empty.
-        by: Column of measurements.csv: each of its levels gets lines of its own.
+        by: Column of measurements.csv: each of its levels gets its own lines.
         resolver: Finds the metrics, for the direction of their measures; the installed one, if None.
 
     Raises:

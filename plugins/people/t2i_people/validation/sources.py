@@ -1,4 +1,4 @@
-"""What a validation reads: runs, people's answers about their images, and the values of their metrics."""
+"""Sources of a validation: runs, people's answers about their images, and the values of their metrics."""
 
 from __future__ import annotations
 
