@@ -19,10 +19,10 @@ KINDS = ("generator", "judge")
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """# Models and judges
 
-What the plugins of this repository offer, made from their descriptors by `python docs/models.py`. `t2i info NAME`
-shows more of each: every option, and the paper to cite. Settings are those of a preset; `-o NAME.KEY=VALUE` sets
-others. GB is an estimate of the GPU memory that a model takes in these settings.
-"""
+The generators and judges of this repository's plugins. `t2i info NAME` also shows all options and the paper to
+cite. The tables list the settings of each preset; `-o NAME.KEY=VALUE` changes them. GB is an estimate of the GPU
+memory that a model needs with these settings. `python docs/models.py` writes this page from the plugins'
+descriptors."""
 
 
 def page() -> str:

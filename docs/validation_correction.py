@@ -145,7 +145,7 @@ label with the judge is worth.
 ![Judge, labels alone and corrected score for each rate of errors](validation_correction.png)
 
 The judge's score moves away from the truth with its errors; the corrected score does not. The better the judge,
-the narrower the corrected interval; a judge that tells next to nothing gains nothing.
+the narrower the corrected interval; a judge close to chance gains nothing.
 """
 
 

@@ -9,39 +9,48 @@ from t2i_core.api.figure import ForestPlot
 from t2i_core.results.figures import convert_to_png, draw_svg
 from validation_runs import SALTS, Said, enough
 
-HEAD = """# What the metrics say where the truth is known
+HEAD = """# Validation against known truth
 
-The simulator draws scenes with faults at rates that are put in; then it is known what a metric must say. Each
-line is drawn {salts} times, everything anew (`simulator.salt`), and judged by the oracle, which reads what was
-drawn, or by the trained judge that the mini world's users have. A 95 % interval misses the truth one time in
-twenty though all is right: {enough} of {salts} are asked for, which a right program fails .3 % of the time.
-Where a trained judge errs, the truth is known from its own rates (what it says where nothing is wrong, and where
-everything is), which are measured on other pictures and have their own error; `off` is how far its mean lies
-from what an ideal judge's should be. Where its rates do not give the truth (SCS) it is held to the ideal judge's,
-and `off` is its own bias. Of a distance from even, which is never below 0, so few pictures say more than the truth
-on the mean: that mean stands in brackets.
+The simulator renders scenes with faults at given rates, so the correct score of each metric is known. Each row
+of the table is simulated {salts} times with new images (`simulator.salt`). The judge is the oracle, which reads
+the ground truth, or the trained judge of the mini world. A correct 95 % interval misses the truth in one of
+twenty simulations. At least {enough} of {salts} intervals must contain it; a correct program fails this bar in
+.3 % of cases.
 
-    python docs/validation.py OUT
+For a trained judge, the truth follows from the judge's own error rates on images without faults and on images
+with a fault everywhere. These rates are measured on other images and have their own error. For SCS, the rates do
+not give the truth, so the trained judge is compared with the ideal judge's value. The column `off` is the mean
+minus the value that is expected with an ideal judge, so it includes the judge's bias. A distance from even is
+never below 0; with few images, its mean is above the truth. The mean that is expected with this number of images
+is in brackets.
 
-made this page and the plot; some lines are tests too (`tests/test_validation.py`).
+`python docs/validation.py OUT` writes this page and the plot. Some rows are also tests
+(`tests/test_validation.py`).
 
-| put in | metric | judge | truth | mean | off | intervals that hold it | images |
+| simulated faults | metric | judge | truth | mean | off | intervals that contain it | images |
 |---|---|---|---|---|---|---|---|
 """
 
 FOOT = """
-![Every interval, less what was expected](validation.png)
+![Every interval minus the expected value](validation.png)
 
-d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. D: what
-is lost or wrong of two; S_D, a_D: the score then (of an ideal judge 1 where nothing is, else 0). w: rate of wrong
-colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them under a prompt's
-synset. N: images of a prompt. h(p) = -p ln p. p_r: 1/r over the sum of all, of n sorts in an order of each salt's
-own. E[d]: the mean of a rate whose logit prompts (sd 1) and seeds (sd .5) move. e: rate of a thing too many. f:
-rate of relations flipped. q: how often a hat is read, the skew where the judge never errs. A judge that takes the
-first of two pictures in a share of its verdicts, whatever they show, draws ratings together, which an order term
-makes up for in part: the truth of those lines is where the likelihood with that term is greatest. δ: how far the
-images of two captions lie apart, their spread σ; τ: the noise of one of N trials. Rows of `selfeval` are of a toy
-model that knows these, on images that it draws itself.
+Symbols:
+
+- d: rate of lost objects, for each object after the first. E[d]: mean of a rate whose logit varies with prompts
+  (sd 1) and seeds (sd .5).
+- S: score if all objects are drawn. F: score if one is lost. D: the set of lost or wrong objects of two. S_D,
+  a_D: the score for that set (with an ideal judge, 1 for the empty set and 0 otherwise).
+- w: rate of wrong colours or kinds. a, b: scores if no colour is wrong and if all are. e: rate of an extra
+  object. f: rate of flipped relations.
+- K: number of kinds; n of them are below a prompt's synset. N: images per prompt. h(p) = -p ln p. p_r: 1/r over
+  the sum for all n kinds, in a different order for each salt.
+- q: rate at which the judge sees a hat; with an ideal judge, the simulated skew.
+- δ: distance between the images of two captions. σ: their spread. τ: noise of one of N trials. The rows of
+  `selfeval` use a toy model with known values, on images that it draws itself.
+
+A judge that prefers the first image in a share of its verdicts, whatever the images show, brings ratings closer
+together. An order term compensates for a part of this. The truth of these rows is the maximum of the likelihood
+with that term.
 
 <!-- made by docs/validation_correction.py -->
 """

@@ -211,7 +211,7 @@ def test_every_command_and_option_is_documented() -> None:
         assert "```console\n$ t2i " in own, f"{name} is shown without what it prints"
         for each in (command, *getattr(command, "commands", {}).values()):
             assert undocumented(words_of(each), own) == [], name
-    everywhere = section(text, "## For every command")
+    everywhere = section(text, "## Common options and behaviour")
     assert undocumented(words_of(typer.main.get_command(app)), everywhere) == []
 
 

@@ -47,6 +47,7 @@ eval --x
 eval --metric clipscore --model simulator --prompts tiam-5-1 --judge people:gone.csv
 people tally gone.csv
 people agree empty.txt
+people tally column.csv
 label gone
 label empty --dry-run
 correct gone gone.csv

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from t2i_core.api.terminal import make_table, shown
+from t2i_core.api.text import shorten_paths
 from t2i_core.engine.progress_display import format_duration, format_rate
 
 
@@ -22,7 +23,7 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
     table = make_table(*(("metric", *columns, "judge") if measures else columns))
     reasons: dict[str, None] = {}
     for job in plan["jobs"]:
-        drawn = job["as"], f"{job['prompts']} ({job['n_prompts']})", _format_seeds(job["seeds"])
+        drawn = job["as"], f"{shorten_paths(job['prompts'])} ({job['n_prompts']})", _format_seeds(job["seeds"])
         if not measures:
             table.add_row(*map(shown, drawn))
             continue

@@ -108,3 +108,11 @@ def test_two_wrong_controls_in_a_row_end_a_study() -> None:
     record.add(5.0, False, rules)
     assert record.is_careless(rules)
     assert not record.is_careless(Rules(fastest=0))
+
+
+def test_a_table_without_a_column_of_answers_is_blamed_on_its_header(tmp_path: Path) -> None:
+    (tmp_path / "wrong.csv").write_text("who,said\nann,yes\nbob,no\n")
+    with pytest.raises(BadOption) as error:
+        read_answers(tmp_path / "wrong.csv")
+    assert "wrong.csv, line 1: " in str(error.value)
+    assert "who, said" in str(error.value)

@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from t2i_core.api.errors import BadOption, did_you_mean, join_clauses
+from t2i_core.api.fault_words import describe_fault, takes_value
 
 from .discovery import KINDS, normalize_name
 
@@ -332,11 +333,13 @@ def _describe_problems(model: type[BaseModel], problems: Iterable[Any], whose: s
         elif problem["type"] == "missing":
             yield f"option {name!r} of {whose} is required"
         else:
-            message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
-            message = message[:1].lower() + message[1:]
             where = f"option {name!r} of {whose}" if name else f"options of {whose}"
             given = "the value" if _is_secret(model, problem["loc"]) else repr(problem["input"])
-            yield f"{where}: {given} is not valid: {' '.join(message.split())}"
+            if takes_value(problem):
+                yield f"{where} {describe_fault(problem)} (got {given})"
+            else:
+                message = describe_fault(problem)
+                yield f"{where}: {given} is not valid: {message[:1].lower()}{message[1:]}"
 
 
 def _is_secret(model: type[BaseModel], place: tuple[Any, ...]) -> bool:

@@ -89,12 +89,12 @@ def test_a_text_that_no_yaml_should_hold_stays_a_text(text):
         ({"stepps": 1}, ["unknown option 'stepps' of metric 'm': did you mean 'steps'?"]),
         ({"zzz": 1}, ["unknown option 'zzz' of metric 'm'; choose steps, name"]),
         ({"fault": {"rat": 1}}, ["unknown option 'fault.rat'", "did you mean 'fault.rate'"]),
-        ({"steps": "many"}, ["option 'steps' of metric 'm': 'many' is not valid", "valid integer"]),
-        ({"steps": "0"}, ["'0' is not valid", "greater than or equal to 1"]),
-        ({"steps": "true"}, ["'true' is not valid"]),  # pydantic would take it for 1
+        ({"steps": "many"}, ["option 'steps' of metric 'm' must be a whole number (got 'many')"]),
+        ({"steps": "0"}, ["must be at least 1 (got '0')"]),
+        ({"steps": "true"}, ["must be a whole number (got 'true')"]),  # pydantic would take it for 1
         ({"fault": {"rate": True}}, ["option 'fault.rate'", "must be a number (got true)"]),
         ({"mode": "slow"}, ["'fast' or 'exact'"]),
-        ({"fault": {"rate": "2"}}, ["option 'fault.rate'", "less than or equal to 1"]),
+        ({"fault": {"rate": "2"}}, ["option 'fault.rate'", "must be at most 1 (got '2')"]),
         ({"steps": "x", "mode": "y", "nam": 1}, ["'steps'", "'mode'", "'nam'"]),
         ({"stepps": 1, "zz": 1}, ["did you mean 'steps'? Unknown option 'zz' of metric 'm'; choose steps"]),
     ],
@@ -129,10 +129,13 @@ def test_of_a_list_it_is_told_which_part_is_wrong():
         sizes: tuple[Annotated[int, Field(ge=1)], ...] = ()
         steps: int = 1
 
-    for text, said in (("2,0", "option 'sizes.1' of judge 'j': '0'"), ("[0]", "option 'sizes.0' of judge 'j': 0")):
+    for text, said in (
+        ("2,0", "option 'sizes.1' of judge 'j' must be at least 1"),
+        ("[0]", "option 'sizes.0' of judge 'j' must"),
+    ):
         with pytest.raises(BadOption, match=said):
             check_options(Parts, {"sizes": text}, "judge 'j'")
-    with pytest.raises(BadOption, match=r"^option 'steps' of judge 'j': 'many' is not valid[^;]*$"):
+    with pytest.raises(BadOption, match=r"^option 'steps' of judge 'j' must be a whole number \(got 'many'\)$"):
         check_options(Parts, {"sizes": "1,2", "steps": "many"}, "judge 'j'")
 
 

@@ -24,6 +24,15 @@ def fit_one_line(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
 
 
+def shorten_paths(names: str) -> str:
+    """Return names of prompt sources and files, as tables show them: absolute paths without their folders.
+
+    Args:
+        names: The names, with ` + ` between them: `tiam-5-1 + concepts:/home/ann/words.csv`.
+    """
+    return " + ".join(re.sub(r"(?:^|(?<=:))(?:/|[A-Za-z]:[\\/]).*[\\/]", "", name) for name in names.split(" + "))
+
+
 def describe_error(error: BaseException) -> str:
     """Return an error as one line: `TypeError: value must be a number`."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform, get_args
 
@@ -13,6 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from ..api.errors import BadOption, did_you_mean, join_clauses
+from ..api.fault_words import describe_fault
 from ..api.plugin_info import Kind
 
 Place = tuple[str | int, ...]
@@ -138,7 +138,7 @@ def list_keys(cls: type[Any]) -> list[str]:
 
 
 def _describe_limit(problem: ErrorDetails, cls: type[Any]) -> str:
-    """Say what a value must be, from the field's bounds or from pydantic's message."""
+    """Return what a value must be, from the field's bounds or from pydantic's error."""
     field = list_fields(cls).get(str(problem["loc"][0])) if problem["loc"] else None
     bounds = {
         key: getattr(item, key)
@@ -148,8 +148,7 @@ def _describe_limit(problem: ErrorDetails, cls: type[Any]) -> str:
     }
     if problem["type"] in ("greater_than_equal", "less_than_equal") and len(bounds) == 2:
         return f"must be between {bounds['ge']} and {bounds['le']}"
-    message = re.sub(r"^\w+ should ", "must ", problem["msg"])
-    return message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    return describe_fault(problem)
 
 
 def _name_place(cls: type[Any], place: Place, text: str) -> str:

@@ -206,6 +206,8 @@ _ALIASES: Mapping[str, str] = {
 }
 """Columns of tables of answers that earlier versions read, and what they are called now."""
 
+_MAIN_COLUMNS = ("rater", "question", "answer", "prompt", "left", "right")
+
 _ANSWERS: Mapping[str, str] = {"a": LEFT, "b": RIGHT}
 _YES_NO: Mapping[str, str] = {"yes": "yes", "no": "no", "1": "yes", "0": "no"}
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -237,6 +239,7 @@ def _read_csv(path: Path) -> list[HumanAnswer]:
     names, rows = parse_table(path, read_text(path, BadOption), BadOption, escaped=True)
     if not rows:
         raise BadOption(f"{path}: no answers; the file must have a line for each answer")
+    _check_columns(path, names)
     found: list[HumanAnswer] = []
     seen: set[tuple[Any, ...]] = set()
     for row in rows:
@@ -258,6 +261,19 @@ def _read_csv(path: Path) -> list[HumanAnswer]:
         seen.add(key)
         found.append(answer)
     return found
+
+
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    """Check that a table has the column without which no row is an answer.
+
+    Raises:
+        BadOption: If one is missing; the message blames the header.
+    """
+    if "answer" not in {_ALIASES.get(name, name) for name in names}:
+        raise BadOption(
+            f"{path}, line 1: no column 'answer'; a table of people's answers has the columns "
+            f"{', '.join(_MAIN_COLUMNS)} and more (got {', '.join(names)})"
+        )
 
 
 def _parse(cells: Mapping[str, str]) -> HumanAnswer:

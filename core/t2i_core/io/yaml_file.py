@@ -7,11 +7,13 @@ anything is built, so that reading somebody else's recipe is safe.
 from __future__ import annotations
 
 from pathlib import Path
+from reprlib import repr as shorten
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
 
 from ..api.errors import T2IError
+from ..api.fault_words import describe_fault, takes_value
 from .text_file import read_text
 
 if TYPE_CHECKING:
@@ -131,8 +133,9 @@ def read_mapping(path: Path, error: type[T2IError], expected: str) -> dict[Any, 
 
 
 def find_first_fault(error: ValidationError) -> str:
-    """Return pydantic's first error and its place, list items counted from 1: `categories.2: must be a name`."""
+    """Return pydantic's first error after its place, items counted from 0: `groups.1: must be a text (got 3)`."""
     fault = error.errors()[0]
-    field = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in fault["loc"])
-    message = fault["msg"].removeprefix("Value error, ")
+    field = ".".join(map(str, fault["loc"]))
+    value = f" (got {shorten(fault['input'])})" if takes_value(fault) else ""
+    message = f"{describe_fault(fault)}{value}"
     return f"{field}: {message}" if field else message

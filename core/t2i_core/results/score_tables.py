@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..api.terminal import make_table, shown
+from ..api.text import shorten_paths
 from .correction_tables import make_correction_tables
 from .number_format import format_interval, format_number, format_p_value
 from .result import Comparison, JudgeAgreement, Result, Score
@@ -101,7 +102,7 @@ def _make_score_table(results: Sequence[Result]) -> Table:
                 format_number(each.score),
                 format_interval(each.ci),
                 *bound,
-                f"{each.prompts} ({_format_prompts(each)})",
+                f"{shorten_paths(each.prompts)} ({_format_prompts(each)})",
                 each.n_ok,
             ),
             _format_count(each.n_failed),

@@ -148,7 +148,7 @@ def test_ratings_of_each_subset_are_in_the_results_with_honest_intervals():
 
 
 def test_the_interval_of_peoples_votes_covers_annotators_and_prompts(tmp_path, tournament):
-    """People who agree with nobody but themselves make ratings less certain than so many independent verdicts."""
+    """People who agree with nobody but themselves make ratings less certain than as many independent verdicts."""
     rng = np.random.default_rng(3)
     likes = {f"person {n}": 0.5 + 0.4 * (-1) ** n for n in range(12)}
     votes = [

@@ -145,7 +145,7 @@ RUNS = 4
 def split_runs(count: int, size: int) -> list[slice]:
     """Return the images of disjoint runs of `size` images each, at most `RUNS`, evenly spread over `count` images.
 
-    Each run begins a segment of its own, so that runs of more images use images that runs of fewer do not.
+    Each run begins its own segment, so that runs of more images use images that runs of fewer do not.
 
     Example:
         >>> split_runs(128, 4)
