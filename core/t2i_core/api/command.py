@@ -65,6 +65,11 @@ class Evaluator(Protocol):
         """Finds components by name."""
         ...
 
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """Values that the command line sets, by the request's fields; None or empty where it sets nothing."""
+        ...
+
     def make_request(self, recipe: Mapping[str, Any], name: str, out: Path | None = None) -> Request:
         """Return the request of a recipe, overridden by the command line's options; load nothing.
 

@@ -13,16 +13,25 @@ from t2i_core.api.errors import BadModel, BadOption
 from .options import RESERVED, CallOptions
 from .sources import CheckpointSource
 
-ARGUMENTS = {
-    "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
-    "guidance": {"UnCLIPPipeline": "decoder_guidance_scale", "QwenImagePipeline": "true_cfg_scale"},
+ARGUMENTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "steps": {"UnCLIPPipeline": ("decoder_num_inference_steps",)},
+    "guidance": {
+        "UnCLIPPipeline": ("decoder_guidance_scale", "prior_guidance_scale"),
+        "QwenImagePipeline": ("true_cfg_scale",),
+    },
 }
-"""Argument names of classes that differ from the usual names, by option."""
+"""Argument names of classes that differ from the usual names, by option.
+
+Several arguments get the same value. It replaces those of the option `call`, where presets set them.
+"""
 
 _OF_IMAGES = {"strength", "mask_image", "noise_level", "image_guidance_scale", "controlnet_conditioning_scale"}
 """Arguments that only classes with an image input have, even if the image has a default."""
 
 _USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
+
+_SHARED = {name for names in ARGUMENTS["guidance"].values() if len(names) > 1 for name in names}
+"""Arguments that share the option `guidance` with others."""
 
 Plan = dict[str, tuple[CheckpointSource, type[DiffusionPipeline], dict[str, Any]]]
 """Checkpoint, class and call arguments of each stage, by option name."""
@@ -42,12 +51,15 @@ def call_of(cls: type, options: CallOptions, source: CheckpointSource | None = N
         BadOption: The pipeline has no such argument, or a value has the wrong type.
     """
     takes = call_arguments(cls)
-    asked = {
-        option: (ARGUMENTS.get(option, {}).get(cls.__name__, _USUAL.get(option, option)), getattr(options, option))
+    asked = [
+        (option, name, getattr(options, option))
         for option in ("steps", "guidance", "negative_prompt", "height", "width")
-    }
+        for name in _name_arguments(cls, option)
+    ]
+    several = {name for _, name, value in asked if value is not None and name in _SHARED}
+    own = [(f"call.{name}", name, value) for name, value in options.call.items() if name not in several]
     call: dict[str, Any] = {}
-    for option, (name, value) in [*asked.items(), *((f"call.{n}", (n, v)) for n, v in options.call.items())]:
+    for option, name, value in [*asked, *own]:
         if value is None and not option.startswith("call."):
             continue
         if name not in takes:
@@ -62,6 +74,11 @@ def call_of(cls: type, options: CallOptions, source: CheckpointSource | None = N
             raise BadOption(f"option {where}{option} must be {kind} for {cls.__name__} (got {value!r})")
         call[name] = value
     return call
+
+
+def _name_arguments(cls: type, option: str) -> tuple[str, ...]:
+    """Return the arguments of a pipeline's call that an option sets."""
+    return ARGUMENTS.get(option, {}).get(cls.__name__, (_USUAL.get(option, option),))
 
 
 def _other_kind(parameter: inspect.Parameter, value: Any) -> str | None:

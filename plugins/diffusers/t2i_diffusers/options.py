@@ -30,7 +30,9 @@ class CallOptions(Options):
         None, ge=1, description="Number of denoising steps."
     )
     guidance: Annotated[float | None, OtherNames("guidance_scale", "cfg", "cfg_scale", "true_cfg_scale")] = Field(
-        None, ge=0, description="Guidance scale."
+        None,
+        ge=0,
+        description="Guidance scale. For unCLIP, that of the prior and of the decoder, in place of `call`.",
     )
     negative_prompt: Annotated[str | None, OtherNames("negative")] = Field(
         None, description="Negative prompt: content to avoid."

@@ -129,3 +129,13 @@ def test_the_calls_of_tiam(name: str, expected: dict[str, Any]) -> None:
 
     known = next(k for k in KNOWN if k.name == name)
     assert call_of(getattr(diffusers, known.pipeline), DiffusersOptions(**known.options)) == expected
+
+
+def test_guidance_of_unclip_sets_prior_and_decoder() -> None:
+    import diffusers
+    from t2i_diffusers.calls import call_of
+
+    known = next(k for k in KNOWN if k.name == "unclip")
+    preset = call_of(diffusers.UnCLIPPipeline, DiffusersOptions(**known.options))
+    call = call_of(diffusers.UnCLIPPipeline, DiffusersOptions(**known.options, guidance=7.5))
+    assert call == {**preset, "prior_guidance_scale": 7.5, "decoder_guidance_scale": 7.5}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from t2i_core.api.command import runs_evaluations
@@ -15,34 +15,56 @@ app = typer.Typer(add_completion=False)
 @runs_evaluations
 def reproduce(
     context: typer.Context,
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="TABLE", help="A table (see --list), or a YAML file with your own table."),
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Tables, figures or whole papers (see --list), or YAML files with your own."
+        ),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the installed tables.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the tables and figures of all papers.")] = False,
     mini: Annotated[
         bool,
-        typer.Option(
-            "--mini", help="Run the table on the mini world, which needs no GPU; compares with no paper."
-        ),
+        typer.Option("--mini", help="Run the mini world's version, which needs no GPU; compares with no paper."),
     ] = False,
     row: Annotated[
-        list[str] | None, typer.Option("--row", metavar="NAME", help="Run only this row. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--row",
+            metavar="NAME[=MODEL]",
+            help="Run only this row, with another generator or your images if given. May be repeated.",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs, one per column.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs and the files of figures.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print images, judge calls and GPU hours, and stop.")
+    ] = False,
+    page: Annotated[
+        Literal["text", "md", "latex", "csv", "html"], typer.Option("--format", help="Format of the tables.")
+    ] = "text",
     json: Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")] = False,
 ) -> None:
-    """Run a paper's table and print the published next to the measured values."""
+    """Run a paper's tables and figures, and print printed beside measured values."""
+    from .paper_list import find_entries, print_list
+
     if list_:
-        from .table_list import print_tables
-
-        print_tables(context.obj.resolver, json)
+        print_list(context.obj.resolver, json)
         return
-    if name is None:
-        context.fail("name a table (t2i reproduce --list shows them) or a YAML file with your own table")
-    from .reproduction import reproduce
+    if not names:
+        context.fail("name a table or figure (t2i reproduce --list shows them) or a YAML file with your own")
+    from .entry_results import measure_entries
+    from .output import print_plans, print_results
+    from .reproduction import plan_reproductions
 
-    reproduce(context.obj, name, row or [], out, mini, dry_run, json)
+    how = "json" if json else page
+    evaluator = context.obj
+    plans = plan_reproductions(find_entries(names, evaluator.resolver), row or [], mini)
+    if dry_run:
+        print_plans(plans, evaluator, how)
+        return
+    measurements = [measure_entries(plan, evaluator, out, how != "text") for plan in plans]
+    results = [measurement.list_results() for measurement in measurements]
+    print_results([each for several in results for each in several], how, out or Path("t2i-runs"))
+    for measurement, own in zip(measurements, results, strict=True):
+        measurement.raise_failures(own)

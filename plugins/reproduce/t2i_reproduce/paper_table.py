@@ -1,120 +1,190 @@
-"""Tables of papers: the published values, and the recipes that measure them again.
-
-Each table is a YAML file, of a plugin or a user's own:
-
-    title: "TIAM, Table 1: ..."
-    paper: "TIAM - A Metric for ..."
-    decimals: 2                            # of the printed values
-    recipe: {metrics: tiam, models: [{model: sd14, label: SD 1.4}], seeds: 32}
-    columns:                               # one run each; a column's recipe overrides the shared one
-      1 object: {recipe: {prompts: tiam-24-1}}
-      found: {recipe: {prompts: tiam-24-2}, score: found}
-      first: {recipe: {prompts: tiam-24-2}, score: found, level: {position: "1"}}
-    published:
-      SD 1.4: {1 object: 0.98}             # row by row: a model's label
-    mini:                                  # the same table for the mini world, without published values
-      recipe: {metrics: tiam, models: mini}
-      columns: {1 object: {recipe: {prompts: tiam-5-1}}}
-"""
+"""A paper's table with printed and measured values: its rows by its columns, as a text of several formats."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from t2i_core.api.errors import BadRecipe, join_clauses
-from t2i_core.io.yaml_file import read_mapping
+from t2i_core.results.number_format import format_interval, format_number
 
+from .cell_values import MeasuredValue
+from .grid import Cell, Grid
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+if TYPE_CHECKING:
+    import pandas as pd
 
+Settings = Literal["paper's", "assumed", "different"]
+"""Settings of a measurement: the paper's, the paper's with assumptions where it leaves them open, or others."""
 
-class FromAnalysis(_Strict):
-    """A row in the table of an analysis, which has a column for each model."""
-
-    name: str = Field(description="Name of the analysis.")
-    row: dict[str, str] = Field(
-        description="One column of the analysis and its value in the row.", min_length=1, max_length=1
-    )
+YES, NO = "yes", "no"
 
 
-class Column(_Strict):
-    """One column: its run, and which of the run's values it shows."""
+@dataclass(frozen=True)
+class FilledCell:
+    """A cell with its measured value.
 
-    recipe: dict[str, Any] = Field({}, description="Recipe keys of this run, in addition to the shared recipe.")
-    score: str | None = Field(None, description="Name of the score. Default: the metric's headline.")
-    level: dict[str, str] | None = Field(
-        None, description="Facet of that score and its level. Default: all levels.", min_length=1, max_length=1
-    )
-    analysis: FromAnalysis | None = Field(None, description="Value of an analysis, instead of a score.")
-    decimals: int | None = Field(None, ge=0, description="Decimals of the published values. Default: the table's.")
-
-    @model_validator(mode="after")
-    def _check_place(self) -> Self:
-        if self.level is not None and self.score is None:
-            raise ValueError("a column with 'level' must also name its 'score'")
-        if self.analysis is not None and self.score is not None:
-            raise ValueError("a column must have 'score' or 'analysis', not both")
-        return self
-
-
-class Side(_Strict):
-    """The runs of a table."""
-
-    recipe: dict[str, Any] = Field({}, description="Recipe keys that all runs share.")
-    columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
-    notes: list[str] = Field([], description="Notes printed below the table.")
-
-    def list_recipes(self) -> Iterator[tuple[str, Column, dict[str, Any]]]:
-        """Yield each column's name, the column and the recipe of its run."""
-        for name, column in self.columns.items():
-            yield name, column, {**self.recipe, **column.recipe}
-
-
-class PaperTable(Side):
-    """A table of a paper."""
-
-    title: str = Field(description="Paper, number of the table and its subject.")
-    paper: str = Field(description="Title of the paper.")
-    decimals: int = Field(ge=0, description="Decimals of the published values.")
-    scale: float = Field(1.0, gt=0, description="Factor on scores: 100 if the paper prints percent.")
-    published: dict[str, dict[str, float]] = Field(
-        {}, description="Published values by row and column, as far as they are known."
-    )
-    mini: Side = Field(description="Version of the table for the mini world.")
-
-    def find_decimals(self, column: str) -> int:
-        """Return the number of decimals of a column's published values."""
-        own = self.columns[column].decimals
-        return self.decimals if own is None else own
-
-    @model_validator(mode="after")
-    def _check_columns(self) -> Self:
-        unknown = {column for row in self.published.values() for column in row} - set(self.columns)
-        if unknown:
-            raise ValueError(f"published: no such column: {', '.join(sorted(unknown))}")
-        return self
-
-
-def read_file(path: Path, name: str) -> PaperTable:
-    """Read a table from a file.
-
-    Args:
-        path: The file.
-        name: Name of the table, for messages.
-
-    Raises:
-        BadRecipe: The file cannot be read or is not valid.
+    Attributes:
+        cell: The cell.
+        measured: The measured value; None if it was not measured.
+        reason: Why it was not; None if it was.
+        settings: Whether its settings are the paper's.
     """
-    data = read_mapping(path, BadRecipe, "keys such as title, columns and published")
-    try:
-        return PaperTable.model_validate(data)
-    except ValidationError as error:
-        problems = (
-            f"{'.'.join(map(str, p['loc'])) or 'table'}: {p['msg'].removeprefix('Value error, ')}"
-            for p in error.errors()
-        )
-        raise BadRecipe(f"table {name}: {join_clauses(problems)}") from error
+
+    cell: Cell
+    measured: MeasuredValue | None = None
+    reason: str | None = None
+    settings: Settings = "paper's"
+
+    @property
+    def holds(self) -> bool | None:
+        """Return whether the interval holds the printed value within its rounding.
+
+        None without a printed number or an interval, and if the settings differ from the paper's.
+        """
+        printed = self.cell.printed
+        if printed is None or printed.number is None or self.measured is None or self.measured.ci is None:
+            return None
+        if self.settings == "different":
+            return None
+        low, high = self.measured.ci
+        room = printed.room + 1e-9
+        return low - room <= printed.number <= high + room
+
+    @property
+    def answer(self) -> str:
+        """`holds` in words, with `?` if settings were assumed; empty without an answer."""
+        if self.holds is None:
+            return ""
+        return f"{YES if self.holds else NO}{'?' if self.settings == 'assumed' else ''}"
+
+
+@dataclass(frozen=True)
+class FilledTable:
+    """A paper's table with measured values.
+
+    Attributes:
+        name: Its name, such as `tiam-1`.
+        heading: Paper, number and subject.
+        grid: Rows and columns.
+        cells: The cells, row by row.
+        notes: Notes to print below it.
+        mini: Whether it is the version for the mini world, which shows no printed values.
+    """
+
+    name: str
+    heading: str
+    grid: Grid
+    cells: Sequence[FilledCell]
+    notes: Sequence[str]
+    mini: bool
+
+    def make_frame(self, exact: bool = False) -> pd.DataFrame:
+        """Return the table: up to three lines for each row of the paper (printed, measured, in the interval).
+
+        Args:
+            exact: Keep all digits and put the ends of intervals in separate lines, for CSV.
+        """
+        import pandas as pd
+
+        values = {(each.cell.row, each.cell.column): each for each in self.cells}
+        kinds = _EXACT if exact else _READABLE
+        wanted = {kind: text for kind, text in kinds.items() if not (self.mini and kind in _OF_PRINTED)}
+        lines = []
+        for row in self.grid.rows:
+            for kind, text in wanted.items():
+                line = {column: text(values[row, column]) for column in self.grid.columns}
+                if any(line.values()) or kind == "measured":
+                    first = row if exact or kind == next(iter(wanted)) else " "
+                    lines.append({"row": first, "value": kind, **{c: t or "-" for c, t in line.items()}})
+        frame = pd.DataFrame(lines, columns=["row", "value", *self.grid.columns])
+        return frame.drop(columns="value") if self.mini and not exact else frame
+
+    def list_reasons(self) -> list[str]:
+        """Return why cells have no measured value: a line for each reason, with the cells that it concerns."""
+        reasons: dict[str, list[Cell]] = {}
+        for each in self.cells:
+            if each.reason is not None:
+                reasons.setdefault(each.reason, []).append(each.cell)
+        return [f"not measured: {self._name_cells(cells)}: {reason}" for reason, cells in reasons.items()]
+
+    def _name_cells(self, cells: Sequence[Cell]) -> str:
+        """Return words for cells: all, whole rows, whole columns, or each cell."""
+        if len(cells) == len(self.cells):
+            return "all values"
+        rows, columns = ({getattr(cell, axis): None for cell in cells} for axis in ("row", "column"))
+        if len(cells) == len(rows) * len(self.grid.columns):
+            return ", ".join(rows)
+        if len(cells) == len(columns) * len(self.grid.rows):
+            return ", ".join(columns)
+        if len(cells) == len(rows) * len(columns):
+            return f"{', '.join(columns)} of {', '.join(rows)}"
+        return ", ".join(f"{cell.column} of {cell.row}" for cell in cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the table as plain data, with all digits."""
+        return {
+            "name": self.name,
+            "heading": self.heading,
+            "mini": self.mini,
+            "rows": list(self.grid.rows),
+            "columns": list(self.grid.columns),
+            "cells": [self._describe(each) for each in self.cells],
+            "notes": list(self.notes),
+        }
+
+    def _describe(self, each: FilledCell) -> dict[str, Any]:
+        printed, measured = each.cell.printed, each.measured
+        of_printed = {
+            "printed": None if printed is None else printed.text,
+            "mark": None if printed is None else printed.mark,
+            "settings": each.settings,
+            "holds": each.holds,
+        }
+        return {
+            "row": each.cell.row,
+            "column": each.cell.column,
+            **({} if self.mini else of_printed),
+            "measured": None if measured is None else measured.value,
+            "ci": None if measured is None or measured.ci is None else list(measured.ci),
+            "because": each.reason,
+            "run": None if measured is None else measured.run,
+        }
+
+
+def _write_printed(each: FilledCell) -> str:
+    return "" if each.cell.printed is None else str(each.cell.printed)
+
+
+def _write_measured(each: FilledCell) -> str:
+    if each.measured is None or each.measured.value is None:
+        return ""
+    value = each.measured.value
+    if isinstance(value, str):
+        return value
+    ci = each.measured.ci
+    return format_number(value) if ci is None else f"{format_number(value)} {format_interval(ci)}"
+
+
+def _write_value(each: FilledCell) -> str:
+    return "" if each.measured is None or each.measured.value is None else str(each.measured.value)
+
+
+def _write_end(each: FilledCell, end: int) -> str:
+    return "" if each.measured is None or each.measured.ci is None else str(each.measured.ci[end])
+
+
+_READABLE: dict[str, Callable[[FilledCell], str]] = {
+    "printed": _write_printed,
+    "measured": _write_measured,
+    "in interval": lambda each: each.answer,
+}
+_EXACT: dict[str, Callable[[FilledCell], str]] = {
+    "printed": _write_printed,
+    "measured": _write_value,
+    "low": lambda each: _write_end(each, 0),
+    "high": lambda each: _write_end(each, 1),
+    "in interval": lambda each: each.answer,
+    "not measured": lambda each: each.reason or "",
+}
+_OF_PRINTED = ("printed", "in interval")

@@ -1,288 +1,163 @@
-"""`t2i reproduce`: repeat the measurements of a paper's table, and print published next to measured values."""
+"""Tables and figures to make again, by paper, with the runs that they share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from t2i_core.api.errors import BadOption, BadRecipe, FailedRun
-from t2i_core.api.terminal import console, make_table, print_json, shown
-from t2i_core.files.slug import make_slug
-from t2i_core.results.analysis import analyze_run, list_metrics
-from t2i_core.results.number_format import format_interval, format_number
+from t2i_core.api.errors import BadOption, BadRecipe
 
-from .paper_table import Column, FromAnalysis, PaperTable, Side
-from .table_list import read_table
+from .grid import Grid, make_grid, make_mini_grid, replace_models
+from .paper import Paper, PaperEntry, Show, Side
+from .paper_file import read_paper
+from .paper_list import EntryName, PaperFile, explain_broken
+from .paper_runs import NeededRun, RunCost, estimate_cost, list_needed_runs, list_rates
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from t2i_core import ModelRequest, Request
     from t2i_core.api.command import Evaluator
-    from t2i_core.api.resolver import Resolver
-    from t2i_core.results.result import Result
-    from t2i_core.results.run import Run
-
-    _Wanted = tuple[str, Column, Request]
-
-NOT_STORED = "t2i stores no published values of this table, so nothing is compared"
-NO_PAPER = "mini: no paper has measured the models of the mini world, so nothing is compared"
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One value of a table.
+class WantedEntry:
+    """A table or a figure to make.
 
     Attributes:
-        row: Name of the row.
-        column: Name of the column.
-        published: Published value, if it is known.
-        measured: Measured value, if there is one.
-        ci: 95 % confidence interval of the measured value, if there is one.
-        run: Folder of the run that measured it.
+        name: Its name in the list of papers.
+        entry: Its description.
+        grid: Its cells; without any if it is a figure.
+        shows: Its analyses; without any if it is a table.
     """
 
-    row: str
-    column: str
-    published: float | None
-    measured: float | None = None
-    ci: tuple[float | None, float | None] | None = None
-    run: str | None = None
+    name: EntryName
+    entry: PaperEntry
+    grid: Grid
+    shows: Sequence[Show]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Entries of one paper with the runs that they share.
+
+    Attributes:
+        file: The paper's file.
+        paper: The paper.
+        side: The paper, or its mini version.
+        wanted: Its entries to make.
+        needed: The runs that they need, by name.
+    """
+
+    file: PaperFile
+    paper: Paper
+    side: Side = field(repr=False)
+    wanted: Sequence[WantedEntry]
+    needed: Mapping[str, NeededRun]
 
     @property
-    def diff(self) -> float | None:
-        """The measured minus the published value; None if one of them is missing."""
-        return None if self.published is None or self.measured is None else self.measured - self.published
+    def is_mini(self) -> bool:
+        """Return whether it is the mini version."""
+        return self.side is not self.paper
 
-    def holds(self, decimals: int) -> bool | None:
-        """True if the interval contains the published value, give or take half a unit of its last decimal."""
-        if self.published is None or self.ci is None or self.ci[0] is None or self.ci[1] is None:
-            return None
-        room = 0.5 * 10.0**-decimals + 1e-9
-        return self.ci[0] - room <= self.published <= self.ci[1] + room
+    def estimate_costs(self, evaluator: Evaluator) -> list[RunCost]:
+        """Return the work of each run. Nothing is loaded."""
+        given = evaluator.given
+        return [
+            estimate_cost(each, given.get("seeds") or each.run.recipe.get("seeds"), given.get("limit"))
+            for each in self.needed.values()
+        ]
 
-
-def reproduce(
-    evaluator: Evaluator,
-    name: str,
-    rows: Sequence[str],
-    out: Path | None,
-    mini: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    """Run a table or its version for the mini world, and print it.
-
-    Args:
-        evaluator: Runs evaluations.
-        name: Name of a table, or a file.
-        rows: Names of the rows to run; all rows if empty.
-        out: Folder for the runs, one for each column.
-        mini: Run the version for the mini world.
-        dry_run: Print the plan of each run only.
-        as_json: Print JSON on standard output.
-
-    Raises:
-        T2IError: A run is not possible.
-        FailedRun: More samples failed than allowed; raised after the table is printed.
-        BadOption: A run has no value for a column; raised after the table is printed.
-    """
-    table = read_table(name, evaluator.resolver)
-    # both versions are checked before anything is loaded
-    wanted = [list_runs(side, name, evaluator, out) for side in (table, table.mini)][mini]
-    if rows:
-        wanted = _select_rows(wanted, rows)
-    if dry_run:
-        _print_plans(wanted, evaluator, as_json)
-        return
-    cells: list[Cell] = []
-    failed: list[str] = []
-    problems: list[str] = []
-    for column, spec, request in wanted:
-        run = evaluator.run(request, as_json)
-        try:
-            cells += _measure_cells(table, column, spec, run, {} if mini else table.published, evaluator.resolver)
-        except BadOption as error:  # raised at the end, so that the other columns are printed
-            problems.append(str(error))
-        failed += [run.failed] if run.failed else []
-    if not mini:
-        cells += _list_unmeasured(table, {column for column, *_ in wanted}, rows, cells)
-    if as_json:
-        print_json(_describe_cells(name, table, mini, cells))
-    else:
-        _print(table, mini, cells)
-    if failed:
-        raise FailedRun("; ".join([*failed, *problems]))
-    if problems:
-        raise BadOption("; ".join(problems))
+    def list_rates(self) -> list[str]:
+        """Return the assumed rates behind the estimates, in words."""
+        return list_rates(self.needed.values())
 
 
-def _list_unmeasured(
-    table: PaperTable, columns: Collection[str], rows: Sequence[str], cells: Sequence[Cell]
-) -> Iterator[Cell]:
-    """Yield the published values that no run measured, for the requested columns and rows."""
-    there = {(cell.row, cell.column) for cell in cells}
-    for row, values in table.published.items():
-        for column, value in values.items():
-            if (row, column) not in there and column in columns and (not rows or row in rows):
-                yield Cell(row, column, value)
-
-
-def list_runs(side: Side, name: str, evaluator: Evaluator, out: Path | None = None) -> list[_Wanted]:
-    """Return each column's name, the column and the request of its run, all checked.
+def plan_reproductions(
+    entries: Sequence[tuple[PaperFile, EntryName]], rows: Sequence[str], mini: bool
+) -> list[Reproduction]:
+    """Return the entries by paper, with the runs that they need.
 
     Args:
-        side: The table, or its version for the mini world.
-        name: Name of the table, for messages.
-        evaluator: Makes requests.
-        out: Folder for the runs, or None for the default.
+        entries: The entries.
+        rows: Rows to make, `NAME` or `NAME=SPEC`; all rows without any.
+        mini: Make the versions for the mini world.
 
     Raises:
-        BadRecipe: A recipe is not valid, or has no models or metrics.
-        T2IError: A component is unknown, broken or missing.
+        BadOption: A table has no such row, or a figure was asked for rows.
+        BadRecipe: A user's own file is not valid.
+        BrokenPlugin: A plugin's file is not valid.
     """
-    wanted = []
-    for column, spec, recipe in side.list_recipes():
-        where = f"table {name}, column {column!r}"
-        for key in ("models", "metrics"):
-            if not recipe.get(key):
-                raise BadRecipe(f"{where}: the recipe must name a {key.removesuffix('s')}")
-        wanted.append((column, spec, evaluator.make_request(recipe, where, out and out / make_slug(column))))
-    return wanted
-
-
-def _print_plans(wanted: Sequence[_Wanted], evaluator: Evaluator, as_json: bool) -> None:
-    if as_json:
-        print_json([{"column": column, **evaluator.forecast(request)} for column, _, request in wanted])
-        return
-    for *_, request in wanted:
-        evaluator.print_plan(request)
-
-
-def _select_rows(wanted: Sequence[_Wanted], rows: Sequence[str]) -> list[_Wanted]:
-    """Return the columns with only these rows. Raises BadOption if no column has one of the rows."""
-    models = [[m for asked in request.models for m in asked.expand()] for *_, request in wanted]
-    known = list(dict.fromkeys(_find_label(model) for several in models for model in several))
-    if unknown := next((row for row in rows if row not in known), None):
-        raise BadOption(f"--row {unknown!r}: no such row; the table has {', '.join(known)}")
-    left = [
-        (column, spec, replace(request, models=tuple(m for m in several if _find_label(m) in rows)))
-        for (column, spec, request), several in zip(wanted, models, strict=True)
-    ]
-    return [each for each in left if each[-1].models]
-
-
-def _find_label(model: ModelRequest) -> str:
-    return model.label or str(model.spec)
-
-
-def _measure_cells(
-    table: PaperTable,
-    column: str,
-    spec: Column,
-    run: Run,
-    published: Mapping[str, Mapping[str, float]],
-    resolver: Resolver[Any],
-) -> Iterator[Cell]:
-    """Yield a cell for each model of a run. Raises BadOption if the run has no value for the column."""
-    analysed = None if spec.analysis is None else _read_analysis(spec.analysis, run, resolver)
-    for result in run.results:
-        row = result.label
+    found = []
+    for file, group in groupby(entries, key=lambda pair: pair[0]):
+        names = [name for _, name in group]
         try:
-            value, ci = _find_score(spec, result) if analysed is None else (analysed(row), None)
-        except (LookupError, ValueError) as error:
-            raise BadOption(f"column {column!r}: {result.metric} does not give {error} for {row}") from error
-        yield Cell(
-            row,
-            column,
-            published.get(row, {}).get(column),
-            None if value is None else value * table.scale,
-            None if ci is None else (_scale(ci[0], table.scale), _scale(ci[1], table.scale)),
-            str(run.folder),
-        )
+            paper = read_paper(file.path)
+            grids = {name: _make_grid(name, paper, file, mini) for name in names}
+        except BadRecipe as error:
+            raise explain_broken(file, error) from error
+        if rows:
+            paper, grids = _select_rows(paper, grids, file, rows, mini)
+        side = paper.mini if mini else paper
+        wanted = [_want(name, paper, grids[name], mini) for name in names]
+        cells = [cell for each in wanted for cell in each.grid.cells]
+        needed = list_needed_runs(side, cells, [show for each in wanted for show in each.shows])
+        found.append(Reproduction(file, paper, side, wanted, needed))
+    return found
 
 
-def _find_score(spec: Column, result: Result) -> tuple[float | None, list[float | None] | None]:
-    """Return the value and interval of a result that a column shows. Raises KeyError."""
-    if spec.score is None:
-        return result.score, result.ci
-    if spec.level is None:
-        score = result.scores[spec.score]
-    else:
-        ((facet, level),) = spec.level.items()
-        score = result.facets[spec.score][facet][level]
-    return score.value, score.ci
+def _find_entry(name: EntryName, paper: Paper) -> PaperEntry:
+    kind, number = name.place
+    entries = paper.tables if kind == "tables" else paper.figures
+    return entries[number]
 
 
-def _read_analysis(spec: FromAnalysis, run: Run, resolver: Resolver[Any]) -> Callable[[str], float | None]:
-    """Return a function from a model's label to its value in an analysis.
-
-    The analysis is computed once for all models. The function returns None if the table lacks the row or has no
-    number there. It raises LookupError if no analysis has the value, and ValueError if the value is not a number.
-    """
-    found = (
-        each.table for _, each in analyze_run(run, list_metrics(run, resolver), resolver) if each.name == spec.name
-    )
-    table = next(found, None)
-    ((key, wanted),) = spec.row.items()
-
-    def find_value(model: str) -> float | None:
-        if table is None:
-            raise LookupError(f"the analysis {spec.name!r}")
-        values = table.loc[table[key] == wanted, model]
-        value = float(values.iloc[0]) if len(values) else nan
-        return None if isnan(value) else value
-
-    return find_value
+def _find_values(name: EntryName, file: PaperFile) -> Path | None:
+    """Return the file of a table's printed values; None if it has none."""
+    path = file.path.with_name(f"{name.name}.csv")
+    return path if path.is_file() else None
 
 
-def _scale(value: float | None, scale: float) -> float | None:
-    return None if value is None else value * scale
+def _make_grid(name: EntryName, paper: Paper, file: PaperFile, mini: bool) -> Grid:
+    entry = _find_entry(name, paper)
+    if name.place[0] == "figures":
+        return Grid()
+    return (make_mini_grid if mini else make_grid)(entry, paper, _find_values(name, file))
 
 
-def _describe_cells(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> dict[str, Any]:
-    rows = [
-        {
-            "row": cell.row,
-            "column": cell.column,
-            **({} if mini else {"published": cell.published}),
-            "measured": cell.measured,
-            "ci": None if cell.ci is None else list(cell.ci),
-            **({} if mini else {"diff": cell.diff, "holds": cell.holds(table.find_decimals(cell.column))}),
-            "run": cell.run,
-        }
-        for cell in cells
-    ]
-    return {"table": name, "title": table.title, "paper": table.paper, "mini": mini, "cells": rows}
-
-
-def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
-    alone = mini or not table.published
-    compared = ["published", "measured", "95 % interval", "difference", "in interval"]
-    page = make_table("row", "column", *(compared[1:3] if alone else compared))
-    for cell in cells:
-        values: tuple[str, ...] = (format_number(cell.measured), format_interval(cell.ci))
-        if not alone:
-            decimals = table.find_decimals(cell.column)
-            printed = "-" if cell.published is None else f"{cell.published:.{decimals}f}"
-            values = (printed, *values, _format_difference(cell.diff), _format_answer(cell.holds(decimals)))
-        page.add_row(*map(shown, (cell.row, cell.column, *values)))
-    screen = console()
-    screen.print(shown(table.title, "bold"))
-    screen.print(page)
+def _select_rows(
+    paper: Paper, grids: Mapping[EntryName, Grid], file: PaperFile, rows: Sequence[str], mini: bool
+) -> tuple[Paper, dict[EntryName, Grid]]:
+    """Return the tables with these rows only, and the paper with a user's own generators."""
+    side = paper.mini if mini else paper
+    for name, grid in grids.items():
+        if not grid.rows:
+            raise BadOption(f"--row {rows[0]!r}: {name.name} has no rows")
+    specs: dict[str, str] = {}
+    picked: list[str] = []
+    known = {word for grid in grids.values() for word in (*grid.rows, *grid.columns)}
+    for row in rows:
+        begun = [word for word in known if row.startswith(f"{word}=")]
+        if row in known or not begun:
+            picked.append(row)
+            continue
+        longest = max(begun, key=len)  # a row's own name may contain "="
+        picked.append(longest)
+        specs[longest] = row.removeprefix(f"{longest}=")
+    selected = {name: grid.select(picked, side) for name, grid in grids.items()}
+    if not specs:
+        return paper, selected
     if mini:
-        notes = [NO_PAPER, *table.mini.notes]
-    else:
-        notes = table.notes if table.published else [NOT_STORED, *table.notes]
-    for note in notes:
-        screen.print(shown(f"note: {note}"))
+        raise BadOption(f"--row {next(iter(specs))!r}: the mini version takes no other generators")
+    for grid in selected.values():
+        paper = replace_models(paper, grid, specs)
+    remade = {name: _make_grid(name, paper, file, mini).select(picked, paper) for name in selected}
+    return paper, remade
 
 
-def _format_difference(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.3f}"
-
-
-def _format_answer(answer: bool | None) -> str:
-    return "-" if answer is None else "yes" if answer else "no"
+def _want(name: EntryName, paper: Paper, grid: Grid, mini: bool) -> WantedEntry:
+    entry = _find_entry(name, paper)
+    shows = entry.mini.show if mini and entry.mini.show is not None else entry.show
+    if mini:
+        shows = [show for show in shows if show.run in paper.mini.runs]
+    return WantedEntry(name, entry, grid, shows)

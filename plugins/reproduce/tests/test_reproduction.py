@@ -1,215 +1,245 @@
-"""`t2i reproduce`: what a table prints beside what was measured."""
+"""`t2i reproduce`: printed beside measured values."""
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
 from t2i_core.api.errors import BadRecipe
-from t2i_reproduce.paper_table import read_file
-from t2i_reproduce.reproduction import Cell
+from t2i_reproduce.cell_values import MeasuredValue
+from t2i_reproduce.grid import Cell
+from t2i_reproduce.paper import Source
+from t2i_reproduce.paper_table import FilledCell
+from t2i_reproduce.printed_values import PrintedValue, read_printed_values
 
-TABLE = """
-title: "Doe, Table 1: grey"
-paper: Grey
-decimals: 1
-scale: 100
-recipe:
-  metrics: brightness
-  models: [{model: grey, label: Grey}, {model: grey, label: Dark, settings: {level: 20}}]
-  prompts: four
-  seeds: 6
-columns:
-  mean: {}
-  share: {recipe: {seeds: 3}, score: bright}
-published:
-  Grey: {mean: 51.8, share: 100.0}
-  Dark: {mean: 49.0}
-notes: [a note]
+PAPER = """
+title: Grey
+source: a journal
+models:
+  grey: {model: grey, names: [Grey, Gray], seconds: 2}
+  dark: {model: grey, names: [Dark], settings: {level: 20}, seconds: 4, assumes: [dark is 20]}
+  lost: {names: [Lost (w = 1)], because: its weights are not public}
+runs:
+  all: {models: [grey, dark, lost], n_prompts: 4, recipe: {metrics: brightness, prompts: four, seeds: 6}}
+  few:
+    models: [grey, dark, lost]
+    n_prompts: 4
+    recipe: {metrics: brightness, prompts: four, seeds: 3}
+    differs: [three seeds]
+tables:
+  1:
+    title: grey levels
+    cell: {scale: 100}
+    columns:
+      mean: {run: all}
+      share: {run: few, score: bright}
+    notes: [a note]
+figures:
+  1: {title: rows, show: [{run: all, analysis: rows}]}
 mini:
-  recipe: {metrics: brightness, models: grey, prompts: four}
-  columns: {mean: {recipe: {seeds: 2}}}
+  models: {dark: {model: grey, names: [mini], settings: {level: 50}}}
+  runs:
+    all: {models: [dark], n_prompts: 4, recipe: {metrics: brightness, prompts: four, seeds: 2}}
+"""
+VALUES = """row,column,value,mark
+Gray,mean,51.8,
+Gray,share,100.0,
+Dark,mean,9.0,?
+Dark,share,-,n/a
+Lost (w = 1),mean,12.0,
+Lost (w = 1),share,13.0,
 """
 
 
 @pytest.fixture
-def table(toy, tmp_path):
-    (tmp_path / "doe.yaml").write_text(TABLE)
+def paper(toy, tmp_path):
+    (tmp_path / "doe-1.csv").write_text(VALUES)
+    (tmp_path / "doe.yaml").write_text(PAPER.partition("figures:")[0] + "mini:" + PAPER.partition("mini:")[2])
     return tmp_path / "doe.yaml"
 
 
-def test_what_is_printed_stands_beside_what_is_measured(table, t2i, tmp_path):
-    done = t2i("reproduce", "doe.yaml", "--out", "runs", "--json")
+def read_cells(done):
     assert done.exit_code == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert (said["title"], said["mini"]) == ("Doe, Table 1: grey", False)
-    cells = {(c["row"], c["column"]): c for c in said["cells"]}
-    assert set(cells) == {("Grey", "mean"), ("Dark", "mean"), ("Grey", "share"), ("Dark", "share")}
-    grey = cells["Grey", "mean"]
+    (table,) = json.loads(done.stdout)
+    return {(cell["row"], cell["column"]): cell for cell in table["cells"]}
+
+
+def test_printed_values_stand_beside_measured_values(paper, t2i, tmp_path):
+    cells = read_cells(t2i("reproduce", "doe.yaml", "--out", "runs", "--json"))
+    assert list(cells) == [(row, c) for row in ("Gray", "Dark", "Lost (w = 1)") for c in ("mean", "share")]
+    gray = cells["Gray", "mean"]
     shades = [128 + seed + length for seed in range(6) for length in range(4)]
     mean = 100 * sum(shades) / len(shades) / 255
-    assert grey["measured"] == pytest.approx(mean)
-    assert grey["published"] == 51.8
-    assert grey["diff"] == pytest.approx(mean - 51.8)
-    low, high = grey["ci"]
+    assert gray["measured"] == pytest.approx(mean)
+    assert (gray["printed"], gray["settings"], gray["holds"]) == ("51.8", "paper's", True)
+    low, high = gray["ci"]
     assert low < mean < high
-    assert grey["holds"] is True
-    assert cells["Dark", "mean"]["holds"] is False
-    assert cells["Grey", "share"]["measured"] == 100
-    assert cells["Dark", "share"]["published"] is cells["Dark", "share"]["diff"] is None
-    assert json.loads((tmp_path / "runs" / "share" / "run.json").read_text())["request"]["seeds"] == [0, 1, 2]
-
-    page = t2i("reproduce", "doe.yaml", "--row", "Dark").stdout
-    line = next(line for line in page.splitlines() if line.startswith("Dark  mean"))
-    assert line.split()[2] == "49.0"
-    assert line.split()[-1] == "no"
-    assert "note: a note" in page
-    assert "Grey" not in page.replace("Doe, Table 1", "")
+    dark = cells["Dark", "mean"]
+    assert (dark["mark"], dark["settings"], dark["holds"]) == ("?", "assumed", True)
+    share = cells["Gray", "share"]
+    assert (share["measured"], share["settings"], share["holds"]) == (100, "different", None)
+    lost = cells["Lost (w = 1)", "mean"]
+    assert (lost["measured"], lost["because"]) == (None, "its weights are not public")
+    for run, seeds in (("all", 6), ("few", 3)):
+        request = json.loads((tmp_path / "runs" / run / "run.json").read_text())["request"]
+        assert request["seeds"] == list(range(seeds))
 
 
-def test_a_row_may_stand_in_one_column_alone(table, t2i):
-    own = "models: {model: grey, label: Pale, settings: {level: 200}}"
-    table.write_text(TABLE.replace("score: bright}", f"score: bright}}\n  other: {{recipe: {{{own}}}}}"))
-    refused = t2i("reproduce", "doe.yaml", "--row", "Gray")
-    assert refused.exit_code == 6
-    assert "--row 'Gray': no such row; the table has Grey, Dark, Pale" in refused.stderr
-    for row, columns in (("Pale", ["other"]), ("Dark", ["mean", "share"])):
-        done = t2i("reproduce", "doe.yaml", "--row", row, "--json")
-        assert done.exit_code == 0, done.stderr
-        assert [(c["row"], c["column"]) for c in json.loads(done.stdout)["cells"]] == [(row, c) for c in columns]
-
-
-def test_mini_compares_nothing(table, t2i):
-    page = t2i("reproduce", "doe.yaml", "--mini").stdout
-    assert "published" not in page.partition("note:")[0]
-    assert "no paper has measured the models of the mini world, so nothing is compared" in page
-    (cell,) = json.loads(t2i("reproduce", "doe.yaml", "--mini", "--json").stdout)["cells"]
-    assert set(cell) == {"row", "column", "measured", "ci", "run"}
-
-
-def test_a_table_without_printed_values_says_so(table, t2i, tmp_path):
-    table.write_text(TABLE.partition("published:")[0] + "mini:" + TABLE.partition("mini:")[2])
+def test_the_page_is_the_papers_table_with_notes(paper, t2i):
     page = t2i("reproduce", "doe.yaml").stdout
-    assert "in interval" not in page
-    assert "note: t2i stores no published values of this table, so nothing is compared" in page
-    (cell, *_) = json.loads(t2i("reproduce", "doe.yaml", "--json").stdout)["cells"]
-    assert cell["published"] is cell["diff"] is cell["holds"] is None
+    lines = [line.split() for line in page.splitlines()]
+    assert ["row", "value", "mean", "share"] in lines
+    assert ["Gray", "printed", "51.8", "100.0"] in lines
+    assert ["in", "interval", "yes", "-"] in lines
+    assert ["in", "interval", "yes?", "-"] in lines
+    assert "note: not measured: Lost (w = 1): its weights are not public" in page
+    assert "note: differs from the paper, so these values are not compared: three seeds" in page
+    assert "note: assumption: dark is 20" in page
+    assert "note: a note" in page
 
 
-def test_a_column_may_be_one_level_of_a_facet(table, t2i):
-    table.write_text(TABLE.replace("score: bright}", "score: brightness, level: {size: big}}"))
-    said = json.loads(t2i("reproduce", "doe.yaml", "--json").stdout)["cells"]
-    big = [level + seed + length for level in (128, 20) for seed in range(3) for length in (2, 3)]
-    means = [100 * sum(shades) / 6 / 255 for shades in (big[:6], big[6:])]
-    assert [c["measured"] for c in said if c["column"] == "share"] == pytest.approx(means)
-    table.write_text(TABLE.replace("score: bright}", "score: brightness, level: {size: huge}}"))
+def test_each_format_has_rows_by_columns(paper, t2i):
+    markdown = t2i("reproduce", "doe.yaml", "--format", "md")
+    assert "| row | value | mean | share |" in markdown.stdout
+    assert "note: a note" in markdown.stderr
+    assert r"\begin{tabular}{llll}" in t2i("reproduce", "doe.yaml", "--format", "latex").stdout
+    assert '<th scope="col">mean</th>' in t2i("reproduce", "doe.yaml", "--format", "html").stdout
+    rows = list(csv.DictReader(t2i("reproduce", "doe.yaml", "--format", "csv").stdout.splitlines()))
+    values = {(row["row"], row["value"]): row for row in rows}
+    assert float(values["Gray", "low"]["mean"]) < float(values["Gray", "measured"]["mean"])
+    assert values["Lost (w = 1)", "not measured"]["mean"] == "its weights are not public"
+
+
+def test_a_row_is_picked_by_name(paper, t2i):
+    refused = t2i("reproduce", "doe.yaml", "--row", "Grau")
+    assert refused.exit_code == 6
+    assert "--row 'Grau': no such row; the table has Gray, Dark, Lost (w = 1)" in refused.stderr
+    cells = read_cells(t2i("reproduce", "doe.yaml", "--row", "Dark", "--json"))
+    assert {row for row, _ in cells} == {"Dark"}
+
+
+def test_a_row_takes_another_generator(paper, t2i):
+    row = "Lost (w = 1)=grey"
+    cells = read_cells(t2i("reproduce", "doe.yaml", "--row", row, "--json"))
+    assert {row for row, _ in cells} == {"Lost (w = 1)"}
+    cell = cells["Lost (w = 1)", "mean"]
+    assert cell["measured"] > 50
+    assert (cell["printed"], cell["settings"], cell["holds"]) == ("12.0", "different", None)
+    assert "the generator is grey" in t2i("reproduce", "doe.yaml", "--row", row).stdout
+
+
+@pytest.mark.parametrize("change", ["--seeds", "--limit"])
+def test_fewer_seeds_or_prompts_are_not_compared(paper, t2i, change):
+    cells = read_cells(t2i("reproduce", "doe.yaml", change, "2", "--json"))
+    assert {cell["settings"] for cell in cells.values() if cell["measured"] is not None} == {"different"}
+    assert f"these values are not compared: {change} 2" in t2i("reproduce", "doe.yaml", change, "2").stdout
+
+
+def test_mini_has_its_own_models_and_compares_nothing(paper, t2i):
+    cells = read_cells(t2i("reproduce", "doe.yaml", "--mini", "--json"))
+    assert set(cells) == {("mini", "mean"), ("mini", "share")}
+    assert set(cells["mini", "mean"]) == {"row", "column", "measured", "ci", "because", "run"}
+    assert cells["mini", "share"]["because"] == "no run measures it"
+    page = t2i("reproduce", "doe.yaml", "--mini").stdout
+    assert "printed" not in page
+    assert "no paper has measured the models of the mini world, so nothing is compared" in page
+
+
+def test_a_value_that_no_run_gives_is_reported_after_the_table(paper, t2i):
+    paper.write_text(paper.read_text().replace("score: bright", "score: brigt"))
+    done = t2i("reproduce", "doe.yaml", "--json")
+    assert done.exit_code == 6
+    assert "doe-1, Gray, share: brightness has no 'brigt' for Grey" in done.stderr
+    cells = {(c["row"], c["column"]): c for c in json.loads(done.stdout)[0]["cells"]}
+    assert cells["Dark", "mean"]["measured"] is not None
+
+
+def test_a_level_of_a_facet_and_an_unknown_analysis(paper, t2i):
+    text = paper.read_text()
+    paper.write_text(text.replace("score: bright}", "score: brightness, level: {size: big}}"))
+    cells = read_cells(t2i("reproduce", "doe.yaml", "--json"))
+    big = [128 + seed + length for seed in range(3) for length in (2, 3)]
+    assert cells["Gray", "share"]["measured"] == pytest.approx(100 * sum(big) / 6 / 255)
+    paper.write_text(text.replace("score: bright}", "analysis: rows}"))
     refused = t2i("reproduce", "doe.yaml")
     assert refused.exit_code == 6
-    assert "column 'share': brightness does not give 'huge' for Grey" in refused.stderr
+    assert "doe-1, Gray, share: no analysis 'rows'" in refused.stderr
 
 
-def test_a_column_may_come_from_an_analysis(table, t2i):
-    table.write_text(TABLE.replace("score: bright}", "analysis: {name: rows, row: {what: all}}}"))
-    refused = t2i("reproduce", "doe.yaml")
-    assert refused.exit_code == 6
-    assert "brightness does not give the analysis 'rows' for Grey" in refused.stderr
+def test_the_difference_of_two_models_has_the_interval_of_their_comparison(paper, t2i):
+    paper.write_text(paper.read_text().replace("mean: {run: all}", "mean: {run: all, other: dark}"))
+    done = t2i("reproduce", "doe.yaml", "--row", "Gray", "--json")
+    cell = read_cells(done)["Gray", "mean"]
+    assert cell["measured"] == pytest.approx(100 * (128 - 20) / 255)
+    assert cell["ci"][0] <= cell["measured"] <= cell["ci"][1]
 
 
-def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
-    table.write_text(TABLE.replace("{seeds: 3}", "{seeds: 3, prompts: fourty}"))
+def test_all_runs_are_checked_before_the_first_begins(paper, t2i, tmp_path):
+    paper.write_text(paper.read_text().replace("prompts: four, seeds: 3", "prompts: fourty, seeds: 3"))
     wrong = t2i("reproduce", "doe.yaml")
     assert wrong.exit_code == 3
-    assert "table doe.yaml, column 'share': prompts.0: unknown prompt source 'fourty'" in wrong.stderr
+    assert "doe.yaml, runs.few.recipe: prompts.0: unknown prompt source 'fourty'" in wrong.stderr
     assert not (tmp_path / "cache").exists()
+
+
+def test_a_missing_file_leaves_its_cells_empty(paper, t2i):
+    paper.write_text(paper.read_text().replace("differs: [three seeds]", "files: {faces: ask the authors}"))
+    cells = read_cells(t2i("reproduce", "doe.yaml", "--json"))
+    assert cells["Gray", "share"]["because"] == "faces is missing: ask the authors"
+    assert cells["Gray", "mean"]["measured"] is not None
+
+
+def test_a_dry_run_counts_images_calls_and_hours(paper, t2i):
+    (plan,) = json.loads(t2i("reproduce", "doe.yaml", "--dry-run", "--json").stdout)
+    assert [(run["run"], run["images"], run["calls"]) for run in plan["runs"]] == [
+        ("all", 48, 48),
+        ("few", 24, 24),
+    ]
+    assert plan["gpu_hours"] == pytest.approx((24 * (2 + 4) + 12 * (2 + 4) + 72 * 0.02) / 3600)
+    (short,) = json.loads(t2i("reproduce", "doe.yaml", "--dry-run", "--json", "--seeds", "0-1,7").stdout)
+    assert [run["images"] for run in short["runs"]] == [24, 24]
+    page = t2i("reproduce", "doe.yaml", "--dry-run").stdout
+    assert "assumed rates on one A100 GPU: 2 s an image of Grey; 4 s an image of Dark" in page
 
 
 @pytest.mark.parametrize(
     ("words", "code", "part"),
     [
-        (("reproduce",), 2, "error: name a table (t2i reproduce --list shows them)"),
-        (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11'; see t2i reproduce --list"),
-        (("reproduce", "gone.yaml"), 13, "gone.yaml: no such file"),
-        (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': no such row; the table has Grey, Dark\n"),
+        (("reproduce",), 2, "error: name a table or figure (t2i reproduce --list shows them)"),
+        (("reproduce", "tiam-11"), 3, "unknown table or figure 'tiam-11'; see t2i reproduce --list"),
+        (("reproduce", "gone.yaml"), 13, "gone.yaml"),
+        (("reproduce", "doe.yaml", "--row", "Gray=nothing"), 3, "unknown generator 'nothing'"),
+        (("reproduce", "doe.yaml", "--mini", "--row", "mini=grey"), 6, "the mini version takes no other"),
     ],
 )
-def test_what_is_wrong_is_one_line(table, t2i, words, code, part):
+def test_bad_input_is_one_line(paper, t2i, words, code, part):
     refused = t2i(*words)
     assert refused.exit_code == code
     assert part in refused.stderr
     assert refused.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("- a", "must contain keys such as title"),
-        ("title: t", "columns: Field required"),
-        (
-            TABLE.replace("score: bright}", "level: {size: big}}"),
-            "a column with 'level' must also name its 'score'",
-        ),
-        (TABLE.replace("Dark: {mean", "Dark: {maen"), "published: no such column: maen"),
-        ("a: [", "not YAML"),
-        ("title: 2020-13-45", "not YAML"),
-    ],
-)
-def test_a_malformed_table_is_refused(tmp_path, text, part):
-    path = tmp_path / "t.yaml"
-    path.write_text(text)
-    with pytest.raises(BadRecipe, match=part):
-        read_file(path, "t")
+def test_printed_values_without_a_row_are_refused(paper, t2i):
+    values = paper.with_name("doe-1.csv")
+    values.write_text(f"{VALUES}Pale,mean,1.0,\n")
+    assert "row 'Pale' is neither described nor a model" in t2i("reproduce", "doe.yaml", "--dry-run").stderr
+    values.write_text(f"{VALUES}Gray,mean,1.0,\n")
+    with pytest.raises(BadRecipe, match=r"line 8: row 'Gray', column 'mean' stands more than once"):
+        read_printed_values(values, ["row"], ["column"])
 
 
 def test_rounding_leaves_half_a_digit_open():
-    def cell(published, low, high):
-        return Cell("row", "column", published, (low + high) / 2, (low, high))
+    def fill(text, low, high, settings="paper's"):
+        cell = Cell("row", "column", Source(), PrintedValue("row", "column", text))
+        return FilledCell(cell, MeasuredValue((low + high) / 2, (low, high)), settings=settings)
 
-    assert cell(0.41, 0.414, 0.5).holds(2) is True
-    assert cell(0.41, 0.416, 0.5).holds(2) is False
-    assert cell(0.41, 0.3, 0.404).holds(2) is False
-    assert cell(0.41, 0.3, 0.406).holds(2) is True
-    assert Cell("row", "column", 0.41).holds(2) is None
-    assert Cell("row", "column", None, 0.4, (0.3, 0.5)).holds(2) is None
-
-
-def test_a_column_may_have_decimals_of_its_own(table, t2i):
-    table.write_text(TABLE.replace("mean: {}", "mean: {decimals: 0}").replace("mean: 51.8", "mean: 51"))
-    lines = [line.split() for line in t2i("reproduce", "doe.yaml", "--row", "Grey").stdout.splitlines()]
-    printed = {line[1]: line[2] for line in lines if line[:1] == ["Grey"]}
-    assert printed == {"mean": "51", "share": "100.0"}
-    cell = Cell("Grey", "mean", 51, 51.4, (51.4, 51.4))
-    assert [cell.holds(read_file(table, "doe").find_decimals(column)) for column in ("mean", "share")] == [
-        True,
-        False,
-    ]
-
-
-def test_what_is_printed_of_a_model_that_is_not_run_is_shown(table, t2i):
-    table.write_text(TABLE.replace("  Dark: {mean: 49.0}", "  Darc: {mean: 49.0}\n  Other: {share: 12.0}"))
-    cells = json.loads(t2i("reproduce", "doe.yaml", "--json").stdout)["cells"]
-    unmeasured = {(c["row"], c["column"]): c["published"] for c in cells if c["measured"] is None}
-    assert unmeasured == {("Darc", "mean"): 49.0, ("Other", "share"): 12.0}
-    assert any(c["row"] == "Dark" and c["published"] is None for c in cells)
-    alone = json.loads(t2i("reproduce", "doe.yaml", "--row", "Grey", "--json").stdout)["cells"]
-    assert {c["row"] for c in alone} == {"Grey"}
-
-
-def test_a_column_that_is_not_given_harms_no_other(table, t2i):
-    table.write_text(TABLE.replace("score: bright}", "score: brigt}"))
-    done = t2i("reproduce", "doe.yaml", "--json")
-    assert done.exit_code == 6
-    assert "column 'share': brightness does not give 'brigt' for Grey" in done.stderr
-    measured = [c["column"] for c in json.loads(done.stdout)["cells"] if c["measured"] is not None]
-    assert measured == ["mean", "mean"]
-
-
-def test_both_sides_are_checked_before_anything_runs(table, t2i, tmp_path):
-    table.write_text(TABLE.replace("metrics: brightness, models: grey, prompts: four", "metrics: brightness"))
-    done = t2i("reproduce", "doe.yaml", "--out", "runs")
-    assert (done.exit_code, (tmp_path / "runs").exists()) == (13, False)
-    assert done.stderr == "error: table doe.yaml, column 'mean': the recipe must name a model\n"
-
-
-def test_the_plans_of_all_columns_are_one_document(table, t2i):
-    plans = json.loads(t2i("reproduce", "doe.yaml", "--dry-run", "--json").stdout)
-    assert [(p["column"], p["images"]["to_make"]) for p in plans] == [("mean", 48), ("share", 24)]
+    assert fill("0.41", 0.414, 0.5).holds is True
+    assert fill("0.41", 0.416, 0.5).holds is False
+    assert fill("0.41", 0.3, 0.404).holds is False
+    assert fill("+0.41", 0.3, 0.406).holds is True
+    assert fill("51", 51.4, 51.4).holds is True
+    assert fill("51.0", 51.4, 51.4).holds is False
+    assert fill("Draw", 0.3, 0.5).holds is None
+    assert fill("0.41", 0.3, 0.5, "different").holds is None
+    assert fill("0.41", 0.3, 0.5, "assumed").answer == "yes?"
