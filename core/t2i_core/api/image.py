@@ -148,7 +148,7 @@ def encode_png(image: Any) -> bytes:
     elif not isinstance(image, PILImage.Image):
         raise ValueError(f"an image must be an array or a PIL image (got {type(image).__name__})")
     file = io.BytesIO()
-    image.convert("RGB").save(file, "PNG", compress_level=1)
+    (image if image.mode == "RGB" else image.convert("RGB")).save(file, "PNG", compress_level=1)
     return file.getvalue()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..files.image_file import DamagedImage
 from .errors import BadFolder, BrokenPlugin, MissingDependency, NotHere, T2IError
-from .redaction import redacted_errors
+from .redaction import redact_error
 from .resolver import ResolvedComponent
 from .text import describe_error
 
@@ -31,29 +31,35 @@ def guard_plugin(component: ResolvedComponent[Any], doing: str, reraise_damage: 
         BrokenPlugin: For any other exception.
     """
     try:
-        with redacted_errors():
-            yield
-    except NotHere as error:  # only the caller knows the name that the user gave
-        raise error.rename(component.asked) from error
-    except (KeyboardInterrupt, T2IError):
-        raise
-    except DamagedImage as error:
-        if reraise_damage:
+        yield
+    except BaseException as error:
+        redact_error(error)
+        explained = _explain(error, component, doing, reraise_damage)
+        if explained is error:
             raise
-        raise BadFolder(f"{describe_component(component)} cannot go on {doing}: {error}") from error
-    except ModuleNotFoundError as error:
+        raise explained from error
+
+
+def _explain(
+    error: BaseException, component: ResolvedComponent[Any], doing: str, reraise_damage: bool
+) -> BaseException:
+    """Return the error to raise for one that a plugin's code raised: the same one if it passes through."""
+    who = describe_component(component)
+    if isinstance(error, NotHere):  # only the caller knows the name that the user gave
+        return error.rename(component.asked)
+    if isinstance(error, KeyboardInterrupt | T2IError):
+        return error
+    if isinstance(error, DamagedImage):
+        return error if reraise_damage else BadFolder(f"{who} cannot go on {doing}: {error}")
+    if isinstance(error, ModuleNotFoundError):
         missing, own = (name.partition(".")[0] for name in (error.name or "", component.module))
         installed = missing != error.name and sys.modules.get(missing) is not None
-        if missing in ("", own) or installed:
-            raise BrokenPlugin(
-                f"{describe_component(component)} failed {doing}: {describe_error(error)}"
-            ) from error
-        raise MissingDependency(
-            f"{describe_component(component)} needs the module {missing!r}, which is not installed: install "
-            f"{component.dist or 'it'} with all that it depends on"
-        ) from error
-    except BaseException as error:
-        raise BrokenPlugin(f"{describe_component(component)} failed {doing}: {describe_error(error)}") from error
+        if missing not in ("", own) and not installed:
+            return MissingDependency(
+                f"{who} needs the module {missing!r}, which is not installed: install "
+                f"{component.dist or 'it'} with all that it depends on"
+            )
+    return BrokenPlugin(f"{who} failed {doing}: {describe_error(error)}")
 
 
 def describe_component(component: ResolvedComponent[Any]) -> str:

@@ -22,7 +22,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
@@ -130,16 +130,6 @@ def redact_error(error: BaseException) -> None:
         errors += [each.__cause__, each.__context__]
         if isinstance(each, BaseExceptionGroup):
             errors += each.exceptions
-
-
-@contextmanager
-def redacted_errors() -> Iterator[None]:
-    """Redact the errors that the block raises, as `redact_error` does."""
-    try:
-        yield
-    except BaseException as error:
-        redact_error(error)
-        raise
 
 
 class RedactingFile(io.TextIOBase):

@@ -10,12 +10,13 @@ import pandas as pd
 
 from ..api.failure import Failure
 from ..api.metric import TableMetric
-from ..api.metric_output import Excluded, Note, Rows
+from ..api.metric_output import Excluded, Note, Row
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
 from ..results.evidence import EvidenceRow
 from ..results.measurement_table import TableBuilder
-from ..results.metric_rows import rows_of, seeds_of
+from ..results.metric_rows import rows_of
+from ..results.observed_units import add_row
 from ..storage.store import Store
 from .evidence import EvidenceKeeper
 from .generation import GeneratedImages
@@ -112,11 +113,8 @@ def _measure_unit(
         return
     outcomes.keep(group.models, group.samples)
     for row in found:
-        columns = columns_of(group, row)
-        if isinstance(row, Rows):
-            rows.extend(row.values, columns, "seed", seeds_of(group.unit, row))
-        else:
-            rows.append(row.value, columns)
+        add_row(rows, group.unit, row, columns_of(group, row))
+        if isinstance(row, Row):
             evidence.add(job, group, row)
 
 

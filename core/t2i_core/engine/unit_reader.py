@@ -21,6 +21,7 @@ from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Task
 from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
+from ..results.observed_units import join_answers, make_sample_unit
 from ..storage.store import Store
 from .generation import GeneratedImages
 from .job import Job, Served, derived_key
@@ -95,7 +96,9 @@ class Reader:
             asked = [served for served in self.job.needs if served.need.per != "run"]
             answers = [(s.need.name, self._read_answers(s, block, samples)) for s in asked]
             for number, (item, own) in enumerate(zip(block, samples, strict=True)):
-                found = _join_answers(own, {name: of_need[number] for name, of_need in answers})
+                found = (
+                    own if isinstance(own, Failure) else join_answers(own, {n: of[number] for n, of in answers})
+                )
                 yield Lost(item, found) if isinstance(found, Failure) else (item, found)
 
     def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any], list[Lost]]:
@@ -136,8 +139,8 @@ class Reader:
 
     def _read_answers(
         self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
-    ) -> list[list[Answer] | Failure | None]:
-        """Return each item's answers to one need, or a failure; None if it has no samples."""
+    ) -> list[list[Answer] | Failure]:
+        """Return each item's answers to one need, or a failure; for an item without samples its own."""
         keys = [
             self._get_keys(served, item) if isinstance(s, tuple) else []
             for item, s in zip(items, samples, strict=True)
@@ -149,7 +152,7 @@ class Reader:
             names = [derived_key(key, served, self.job.metric) for key in every]
             derived = dict(zip(every, self.store.get_many(names), strict=True))
         return [
-            self._combine_answers(served, own, found, values, derived) if isinstance(found, tuple) else None
+            found if isinstance(found, Failure) else self._combine_answers(served, own, found, values, derived)
             for own, found in zip(keys, samples, strict=True)
         ]
 
@@ -209,18 +212,6 @@ class Reader:
         return answers
 
 
-def _join_answers(
-    samples: tuple[Sample, ...] | Failure, answers: Mapping[str, list[Answer] | Failure | None]
-) -> Observed | Failure:
-    """Return an item's samples with its answers to all needs, or the first failure."""
-    if isinstance(samples, Failure):
-        return samples
-    failed = next((found for found in answers.values() if isinstance(found, Failure)), None)
-    if failed is not None:
-        return failed
-    return Observed(samples, {name: found for name, found in answers.items() if isinstance(found, list)})
-
-
 def _stack_answers(served: Served, model: Model, data: Sequence[bytes]) -> Any:
     """Read stored answers as one observation.
 
@@ -261,8 +252,7 @@ def read_units(job: Job, reader: Reader) -> Iterator[Group | Lost]:
                 continue
             item, answered = read
             models = tuple(planned.model for planned in item)
-            labels = tuple(model.label for model in models)
-            yield Group(Unit(labels, item[0].prompt, item[0].seed, (answered,), reader.shared), models, item[:1])
+            yield Group(make_sample_unit(answered, reader.shared), models, item[:1])
 
 
 def _read_prompt(job: Job, reader: Reader, samples: Sequence[PlannedSample]) -> Iterator[Group | Lost]:

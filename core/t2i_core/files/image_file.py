@@ -141,7 +141,7 @@ def decode(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> NDA
             rgba = upright.convert("RGBA")
             white = PILImage.new("RGBA", rgba.size, "white")
             return np.asarray(PILImage.alpha_composite(white, rgba).convert("RGB"))
-        return np.asarray(upright.convert("RGB"))
+        return np.asarray(upright if upright.mode == "RGB" else upright.convert("RGB"))
 
 
 _pillow_limit = threading.Lock()

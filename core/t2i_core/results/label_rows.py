@@ -16,14 +16,15 @@ from ..api.image import ImagePlace
 from ..api.judge import Query
 from ..api.metric import Metric, PairMetric, PromptMetric
 from ..api.metric_input import Answer, Need, Observed, Sample, Unit
-from ..api.metric_output import Excluded, Rows, SettledMeasure
+from ..api.metric_output import Excluded, SettledMeasure
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.resolver import ResolvedComponent
 from ..io.answers import HumanAnswer
 from .asked_people import list_asked_needs
 from .measurement_table import TableBuilder
-from .metric_rows import make_columns, rows_of, seeds_of
+from .metric_rows import make_columns, rows_of
+from .observed_units import add_row, join_answers, make_sample_unit
 
 PROBABILITY = "probability"
 """Column of the rows of labels: the probability with which the unit was drawn to be labelled."""
@@ -106,11 +107,7 @@ def measure_labels(
         seeds = " ".join(str(item[0].seed) for item in of_unit)
         known = {PROBABILITY: chances.pop()} if len(chances) == 1 else {}
         for row in rows:
-            columns = {**make_columns(unit, row, seeds), **known}
-            if isinstance(row, Rows):
-                builder.extend(row.values, columns, "seed", seeds_of(unit, row))
-            else:
-                builder.append(row.value, columns)
+            add_row(builder, unit, row, {**make_columns(unit, row, seeds), **known})
     return LabelRows(builder.build(), dict(lost))
 
 
@@ -184,13 +181,12 @@ def _observe(labelled: LabelledMetric, items: Sequence[Item]) -> list[Observed |
 
 
 def _join(item: Item, asked: Sequence[tuple[Need, list[Query]]], answers: Mapping[int, Any]) -> Observed | Failure:
-    found: dict[str, list[Answer]] = {}
+    found: dict[str, list[Answer] | Failure] = {}
     for need, queries in asked:
         own = [answers.get(id(query), _UNANSWERED) for query in queries]
-        if (failed := next((answer for answer in own if isinstance(answer, Failure)), None)) is not None:
-            return failed
-        found[need.name] = [Answer(answer, {}) for answer in own]
-    return Observed(item, found)
+        failed = next((answer for answer in own if isinstance(answer, Failure)), None)
+        found[need.name] = failed or [Answer(answer, {}) for answer in own]
+    return join_answers(item, found)
 
 
 def _list_units(
@@ -213,5 +209,4 @@ def _list_units(
             yield unit, [item for item, _ in members]
         return
     for item, answered in whole:
-        models = tuple(sample.model for sample in item)
-        yield Unit(models, item[0].prompt, item[0].seed, (answered,)), [item]
+        yield make_sample_unit(answered), [item]

@@ -59,8 +59,15 @@ def rows_of(job: Measuring, unit: Unit) -> tuple[list[Row | Rows] | Failure | Ex
         fault = _find_fault(job, unit, found)
         if fault is None:
             rows = [row for row in found if isinstance(row, Row | Rows)]
-            return [row if isinstance(row, Rows) else replace(row, value=float(row.value)) for row in rows], notes
+            return list(map(_use_float, rows)), notes
     raise BrokenPlugin(f"{describe_component(job.metric)} gave {fault} {where}")
+
+
+def _use_float(row: Row | Rows) -> Row | Rows:
+    """Return a row whose value is a plain float."""
+    if isinstance(row, Rows) or type(row.value) is float:
+        return row
+    return replace(row, value=float(row.value))
 
 
 def _find_fault(job: Measuring, unit: Unit, found: Sequence[Any]) -> str | None:

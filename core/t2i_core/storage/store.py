@@ -305,16 +305,17 @@ class Store:
         path: str | None = None
         if isinstance(image, Path):
             found = load_image(image.absolute(), rules)
-            digest, path = found.digest, str(found.path)
+            digest, file, path = found.digest, found.path, str(found.path)
             width, height = found.header.size if found.header else (0, 0)
             said |= _decoded(found.header)
         else:
             data, (width, height) = encode_png(image), get_size(image)
             digest = hashlib.sha256(data).hexdigest()
+            file = Path(self._name(digest))
         details = _encode_json([width, height, said])
         drawn = None if truth is None else truth.to_bytes()
         try:
-            stat = found.path.stat() if path else self._write(data, digest)
+            stat = file.stat() if path else self._write(file, data, digest)
         except OSError as error:
             raise explain_unusable(self.folder, error) from error
         own, named = bytes.fromhex(key), bytes.fromhex(digest)
@@ -328,7 +329,7 @@ class Store:
                     self._rows.put("truths", named, drawn)
                 self._rows.put("images", own, *kept, named)
         self._note(key)
-        return self._image(kept)
+        return Image(digest, file, header=kept.header)
 
     def truth(self, digest: str) -> Truth | None:
         """Return what is really drawn in an image, if that was kept. Raises DamagedImage if it is damaged."""
@@ -411,15 +412,14 @@ class Store:
     def _name(self, digest: str) -> str:
         return f"{self._images}/{make_image_name(digest)}"
 
-    def _write(self, data: bytes, digest: str) -> os.stat_result:
+    def _write(self, file: Path, data: bytes, digest: str) -> os.stat_result:
         """Write an image's file, whole or not at all, unless it is there already; return its status."""
-        path = Path(self._name(digest))
-        if path.exists() and digest_file(path) == digest:
-            return path.stat()
+        if os.path.exists(file) and digest_file(file) == digest:  # noqa: PTH110 - see `_is_whole`
+            return file.stat()
         if digest[:2] not in self._image_folders:
-            path.parent.mkdir(exist_ok=True)
+            file.parent.mkdir(exist_ok=True)
             self._image_folders.add(digest[:2])
-        return write_whole(path, data)
+        return write_whole(file, data)
 
     def _wanted(self, keys: Sequence[str]) -> list[bytes]:
         """Return the keys as rows have them; instead of one that may not be used, one that no row has."""
