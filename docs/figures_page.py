@@ -16,6 +16,7 @@ from typing import Any
 
 from t2i_core import ModelRequest, evaluate
 from t2i_core.api.resolver import installed_resolver
+from t2i_core.api.study import Analysis
 from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.figures import draw_svg
 from t2i_core.results.figures.look import PAGE_STYLE, follow_theme
@@ -112,14 +113,25 @@ def make_runs(out: Path) -> Iterator[tuple[Run, Sequence[str]]]:
     )
 
 
+def has_interval(analysis: Analysis) -> bool:
+    """Return whether a figure draws intervals, or has no place for them."""
+    figure = analysis.figure
+    data = getattr(figure, "data", None)
+    columns = (analysis.table if data is None else data).columns
+    ends = getattr(figure, "interval", ())
+    return not ends or getattr(figure, "stacked", False) or set(ends) <= set(columns)
+
+
 def draw_run(run: Run, options: Sequence[str]) -> Iterator[str]:
-    """Yield the figures of a run as HTML."""
+    """Yield the figures of a run as HTML, and print the names of those without intervals."""
     resolver = installed_resolver()
     for metric, analysis in analyze_run(
         run, list_metrics(run, resolver), resolver, resolver.read_options(options)
     ):
         if analysis.figure is not None:
             caption = html.escape(f"{metric} {analysis.name}: {analysis.summary}")
+            if not has_interval(analysis):
+                print(f"without intervals: {metric} {analysis.name} ({type(analysis.figure).__name__})")
             svg = follow_theme(draw_svg(analysis.figure, analysis.table))
             yield f"<figure><figcaption>{caption}</figcaption>{svg}</figure>\n"
 

@@ -9,6 +9,7 @@ import pandas as pd
 from t2i_core.api.figure import BarChart
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
+from t2i_core.statistics import Question, mean_interval
 
 from .skills import SKILLS
 
@@ -39,15 +40,15 @@ def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysi
     tables = [select_decisions(others[others["metric"] == name], name) for name in per_skill if name != metric]
     present = [name for name, skill in per_skill.items() if name == metric or _has_skill(tables, skill)]
     if metric == "paintskills":
-        yield by_skill(own)
+        yield by_skill(own, study.interval)
     elif present[0] == metric:
-        yield by_skill(pd.concat([own, *(rows for rows in tables if len(rows))]))
+        yield by_skill(pd.concat([own, *(rows for rows in tables if len(rows))]), study.interval)
     for skill in SKILLS:
         rows = own[own["skill"] == skill]
         for facet, plural in _FACETS.items():
             if facet in rows and rows[facet].notna().any():
                 prefix = f"{skill}: " if metric == "paintskills" else ""
-                yield by_facet(rows, facet, f"{prefix}{plural}")
+                yield by_facet(rows, facet, f"{prefix}{plural}", study.interval)
     if answers is not None:
         from .answers import compare_with_people
 
@@ -74,8 +75,12 @@ def models_of(rows: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(rows["model"].astype(str)))
 
 
-def by_skill(rows: pd.DataFrame) -> Analysis:
+def by_skill(rows: pd.DataFrame, question: Question) -> Analysis:
     """Return accuracy by skill and its average, one row for each model and upper bound.
+
+    Args:
+        rows: Rows of all skills.
+        question: The question that the intervals of the figure answer.
 
     References:
         DALL-Eval, first version, Table 3.
@@ -87,18 +92,31 @@ def by_skill(rows: pd.DataFrame) -> Analysis:
         table["average"] = table[present].mean(axis=1, skipna=False)
     table = table.rename_axis("model").rename_axis(columns=None).reset_index()
     summary = "Accuracy by skill; an upper bound is the judge's score of a simulator's images of the same prompts."
-    long = table.melt("model", var_name="skill", value_name="accuracy")
-    figure = BarChart(label="skill", value="accuracy", colour="model", range=(0, 1), data=long)
+    figure = _plot_accuracy(rows, "skill", present, question)
     return Analysis("skills", summary, table, figure)
 
 
-def by_facet(rows: pd.DataFrame, facet: str, name: str) -> Analysis:
+def by_facet(rows: pd.DataFrame, facet: str, name: str, question: Question) -> Analysis:
     """Return accuracy for each level of a facet: a column for each model, and the largest number of images."""
     groups = rows.groupby([facet, "model"], observed=True, sort=False)["value"]
     table = groups.mean().unstack("model").reindex(columns=models_of(rows))
     table = table.rename_axis(columns=None)
-    long = table.reset_index().melt(facet, var_name="model", value_name="accuracy")
-    figure = BarChart(label=facet, value="accuracy", colour="model", range=(0, 1), data=long)
+    figure = _plot_accuracy(rows, facet, list(table.index), question)
     images = groups.size().unstack("model").max(axis=1).astype(int)
     table = table.assign(images=images).reset_index()
     return Analysis(name, f"Accuracy by {facet}.", table, figure)
+
+
+def _plot_accuracy(rows: pd.DataFrame, column: str, levels: Sequence[str], question: Question) -> BarChart:
+    """Return bars of each model's accuracy, with intervals, for the levels of a column in their order."""
+    lines = []
+    for level in levels:
+        for model in models_of(rows):
+            part = rows[(rows[column] == level) & (rows["model"] == model)]
+            if part.empty:
+                continue
+            clusters = part["cluster"] if "cluster" in part else part["prompt"]
+            found = mean_interval(part["value"], clusters, part["seed"], interval=question, low=0, high=1)
+            lines.append((level, model, found.value, found.lo, found.hi, len(part)))
+    data = pd.DataFrame(lines, columns=[column, "model", "accuracy", "low", "high", "images"])
+    return BarChart(label=column, value="accuracy", colour="model", range=(0, 1), data=data, hover=["images"])

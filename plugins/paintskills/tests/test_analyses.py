@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from t2i_core.api import Study
 from t2i_core.api.errors import BadOption
+from t2i_core.statistics import mean_interval
 from t2i_core.testing.figures import check_figure
 from t2i_paintskills.analyses import analyse
 from t2i_paintskills.answers import majorities
@@ -66,6 +67,19 @@ def test_one_skill_alone_has_no_average(tmp_path):
     table = found(tmp_path, "paintskills-count", None, pd.concat([COUNT, NUMBER]))["skills"].table
     assert list(table.columns) == ["model", "count"]
     assert list(table["count"]) == [0, 1, 1]  # `number` is left out
+
+
+def test_figures_have_the_intervals_of_the_runs_question(tmp_path):
+    said = found(tmp_path, "paintskills-object", None, OBJECT, COUNT)
+    data = said["skills"].figure.data.set_index(["skill", "model"])
+    own = OBJECT[OBJECT["model"] == "a"]
+    expected = mean_interval(own["value"], own["prompt"], own["seed"], low=0, high=1)
+    assert list(data.loc[("object", "a"), ["accuracy", "low", "high"]]) == [
+        expected.value,
+        expected.lo,
+        expected.hi,
+    ]
+    assert ((data["low"] <= data["accuracy"]) & (data["accuracy"] <= data["high"])).all()
 
 
 def test_accuracy_by_facet(tmp_path):
