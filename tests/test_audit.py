@@ -31,7 +31,7 @@ def packages(*found: dict[str, object]) -> str:
     ],
     ids=["clean", "vulnerable", "mirror", "unreachable", "broken"],
 )
-def test_what_an_audit_says(tmp_path: Path, out: str, err: str, code: int, said: str) -> None:
+def test_results_of_an_audit(tmp_path: Path, out: str, err: str, code: int, said: str) -> None:
     (tmp_path / "out").write_text(out)
     (tmp_path / "err").write_text(err)
     uv = tmp_path / "uv"

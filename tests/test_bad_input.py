@@ -51,7 +51,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_one_line_and_an_exit_code_of_its_own(case: str, tmp_path: Path) -> None:
+def test_each_error_is_one_line_with_its_own_exit_code(case: str, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("a photo of a car\n")
     (tmp_path / "bad.jsonl").write_text('{"prompt": "a car"}\n{"prompt": \n')
     args, code, said = CASES[case]

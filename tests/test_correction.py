@@ -323,7 +323,7 @@ def test_another_draw_is_refused(world: Run, tmp_path: Path) -> None:
         draw(load_run(tmp_path / "run"), tmp_path / "votes.sqlite", count=60)
 
 
-def test_what_people_cannot_be_asked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_that_people_cannot_answer_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     model = ModelRequest(ANNOTATED, "careful", {})
     how: dict[str, Any] = {"prompts": "wordnet-mini", "limit": 1, "seeds": 1, "judge": "oracle:leaves"}

@@ -92,7 +92,7 @@ def test_the_definitions_of_a_list_are_told_to_the_judge(asked: Asked, tmp_path:
 
 
 @pytest.mark.long
-def test_what_definitions_in_prompts_change_stands_beside(asked: Asked, tmp_path: Path) -> None:
+def test_effects_of_definitions_in_prompts_are_shown(asked: Asked, tmp_path: Path) -> None:
     """The paper's win change: the same concepts with their definitions in brackets, or without."""
     with_, without = (
         battle(asked, tmp_path / name, "wordnet-mini", **{"wordnet-mini": {"definition": definition}})

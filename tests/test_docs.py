@@ -177,7 +177,7 @@ def test_a_metric_of_pixels_brings_its_prompts(shown: dict[str, Any], tmp_path: 
 # names --------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_run_writes_is_documented(contributed: Run) -> None:
+def test_files_of_a_run_are_documented(contributed: Run) -> None:
     text = read("docs/architecture.md")
     written = section(text, "## The run folder")
     printed = section(text, "## What `--json` prints")
@@ -228,7 +228,7 @@ def test_every_key_of_a_recipe_is_documented() -> None:
 
 
 @pytest.mark.parametrize("script", ["option_table.py", "recipe_schema.py"])
-def test_what_is_made_from_the_request_is_up_to_date(script: str) -> None:
+def test_files_made_from_the_request_are_up_to_date(script: str) -> None:
     made = runpy.run_path(str(ROOT / "docs" / script))
     assert made["FILE"].read_text(encoding="utf-8") == made["text"](), f"run `python docs/{script}`"
 
@@ -360,7 +360,7 @@ def test_a_run_fits_the_schema(contributed: Run) -> None:
     jsonschema.validate(json.loads((contributed.folder / "run.json").read_text(encoding="utf-8")), schema)
 
 
-def test_what_has_a_heading_among_the_contracts_is_imported_from_core() -> None:
+def test_names_with_headings_in_the_contracts_are_imported_from_core() -> None:
     named = re.findall(r"^### ([A-Z]\w+)$", read("docs/plugins.md"), re.MULTILINE)
     assert {"Need", "Pixels", "Unit"} <= set(named)
     assert [name for name in named if name not in public] == []

@@ -60,7 +60,7 @@ def test_chunks_of_synsets_of_any_size_in_any_order_give_the_same_rows(kept, ord
         assert sorted_rows([part[metric] for part in parts]) == sorted_rows([whole])
 
 
-def test_what_is_read_from_the_store_in_bulk_is_what_was_kept(tmp_path):
+def test_bulk_reads_of_the_store_return_the_stored_entries(tmp_path):
     leaves = Leaves.of(nouns(), BENCHMARK["LABELS"])
     both = BENCHMARK["jobs"](SYNSETS)
     with Store(tmp_path) as store:

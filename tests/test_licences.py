@@ -96,7 +96,7 @@ def test_the_default_needs_no_torch() -> None:
     assert not {"torch", "datasets"} & found.keys()
 
 
-def test_everything_but_an_extra_of_its_own_has_no_copyleft_part() -> None:
+def test_only_separate_extras_have_copyleft_parts() -> None:
     found = find_required("t2i[all]")
     assert {"t2i-core", "t2i-arena-elo", "t2i-torch-support", "numpy", "torch"} <= found.keys()
     assert "ultralytics" not in found
@@ -128,6 +128,6 @@ def test_a_licence_is_judged(name: str, licence: str, fault: str | None) -> None
     assert (said is None) if fault is None else (said is not None and fault in said)
 
 
-def test_what_is_left_to_an_extra_would_be_found() -> None:
+def test_copyleft_parts_of_extras_would_be_found() -> None:
     """The development environment has ultralytics, which is under the AGPL."""
     assert "must not be part" in (judge_licence("ultralytics", read_licence(distribution("ultralytics"))) or "")

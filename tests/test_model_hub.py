@@ -210,7 +210,7 @@ def test_a_broken_download_continues_where_it_broke(hub: Hub, session: Session, 
     assert place.read_bytes() == judge
 
 
-def test_what_was_prefetched_is_used_without_the_hub(weights: Path, tmp_path: Path) -> None:
+def test_prefetched_files_are_used_without_the_hub(weights: Path, tmp_path: Path) -> None:
     with stocked_hub(weights) as hub:
         session = Session(environment(hub, tmp_path), tmp_path)
         without = session.run(*HEADLINE, "--offline")

@@ -118,7 +118,7 @@ def test_ruff_has_nothing_to_say_whatever_the_name(made: Made, tmp_path: Path) -
         assert done.returncode == 0, done.stdout
 
 
-def test_what_is_imported_is_depended_on(made: Made) -> None:
+def test_imported_packages_are_declared_as_dependencies(made: Made) -> None:
     for plugin in made.plugins:
         project = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
         needs = {_module(need) for need in project["project"]["dependencies"]}

@@ -128,7 +128,7 @@ def test_every_prompt_of_tiam_is_read(source: str) -> None:
         ("a dog!", "'!'"),
     ],
 )
-def test_what_stops_the_grammar_is_named(text: str, stop: str) -> None:
+def test_the_word_that_stops_the_grammar_is_named(text: str, stop: str) -> None:
     with pytest.raises(UnreadText) as caught:
         parse_scene(text, COCO)
     assert stop in str(caught.value)

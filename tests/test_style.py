@@ -39,6 +39,11 @@ HEADLESS: Phrases = {
 }
 """Phrases with which summaries must not begin: docstrings' first lines, and help and summaries of components."""
 
+HEADLESS_TESTS: Phrases = {
+    "(what|who|whose|whom)": "a noun phrase that names the thing ('missing images', 'a judge', 'votes')"
+}
+"""Phrases with which names of tests, read as words, must not begin."""
+
 SUMMARIES = ("help", "short_help", "summary")
 """Arguments in source whose texts are summaries."""
 
@@ -99,6 +104,19 @@ def test_help_docstrings_and_comments_are_in_plain_english() -> None:
     assert not found, "\n".join(found)
 
 
+def test_names_of_tests_are_in_plain_english() -> None:
+    found = [
+        f"{name}, line {line}: {phrase!r}: better {better}"
+        for name in list_files("test_*.py", "*/test_*.py")
+        for line, words in list_test_names(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        for _, phrase, better in (
+            *find_phrases(words, PHRASES),
+            *find_phrases(words, HEADLESS_TESTS, at_start=True),
+        )
+    ]
+    assert not found, "\n".join(found)
+
+
 def list_files(*patterns: str) -> list[str]:
     """Return the files of the repository that match git's patterns."""
     listed = subprocess.run(
@@ -152,3 +170,10 @@ def list_texts(source: str, strings: bool) -> Iterator[tuple[int, str, bool]]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string, False
+
+
+def list_test_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and words of the name of each test."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield node.lineno, node.name.removeprefix("test_").replace("_", " ")

@@ -84,7 +84,7 @@ def test_seeds_that_do_not_matter_are_not_found() -> None:
     assert np.mean(inside) > 0.9
 
 
-def test_what_the_simulator_drops_is_what_the_study_misses() -> None:
+def test_objects_dropped_by_the_simulator_are_those_missed_in_the_study() -> None:
     """TIAM of N objects, those after the first dropped with d: (1 - d)^(N - 1)."""
     prompts = [prompt for name in ("tiam-5-1", "tiam-5-2", "tiam-5-3") for prompt in TEMPLATES[name][1].prompts()]
     made = Study(drawn(prompts, 24, 0, drop=0.3), pd.DataFrame(columns=["model", "prompt", "seed"]), Path())

@@ -124,7 +124,7 @@ def test_options_reach_their_component(toy, t2i):
             assert result.stderr.count("\n") == 1, result.stderr
 
 
-def test_what_is_missing_is_wrong_usage(toy, t2i):
+def test_missing_names_are_a_usage_error(toy, t2i):
     assert t2i("eval", "--model", "grey").exit_code == 2
     assert "name a metric" in t2i("eval", "--model", "grey").stderr
     assert "name a model" in t2i("eval", "--metric", "brightness").stderr
@@ -315,7 +315,7 @@ def test_runs_and_analyze(toy, report, t2i):
     assert t2i("analyze", "t2i-runs").exit_code == 11
 
 
-def test_analyses_take_options_of_their_own(toy, report, t2i):
+def test_analyses_take_their_own_options(toy, report, t2i):
     t2i(*EVAL, "-o", "grey.level=100", "--out", "run")
     text = t2i("analyze", "run", "-o", "brightness.called=Levels")
     assert "brightness prompts: Levels of prompts." in text.stdout

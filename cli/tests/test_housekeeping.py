@@ -34,7 +34,7 @@ def test_runs_are_listed_with_the_disk_they_use(run, t2i, tmp_path):
 
 
 @pytest.mark.parametrize("where", [(), ("t2i-runs",), ("../below",)])
-def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, report, t2i, tmp_path, monkeypatch, where):
+def test_listed_runs_can_be_shown_from_the_same_folder(toy, report, t2i, tmp_path, monkeypatch, where):
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     assert t2i(*EVAL, *(("--out", "mine") if where == ("../below",) else ())).exit_code == 0
@@ -94,7 +94,7 @@ def test_nothing_is_removed_where_nobody_can_be_asked(run, words):
     assert len(list((run.parent / "cache").rglob("*.png"))) == 5
 
 
-def test_what_is_not_the_runs_stays(run, t2i, tmp_path):
+def test_other_files_stay_when_a_run_is_removed(run, t2i, tmp_path):
     (run / "notes.txt").write_text("mine")
     (run / "another").mkdir()
     (listed,) = json.loads(t2i("runs", ".", "--json").stdout)

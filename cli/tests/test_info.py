@@ -143,7 +143,7 @@ def t2i_metrics():
 """
 
 
-def test_what_a_metric_needs_and_may_ask_in_its_place(t2i, install):
+def test_info_lists_needs_and_alternatives_of_a_metric(t2i, install):
     names = dict.fromkeys(("asked", "given", "broken"), "t2i_asked")
     install("t2i-asked", {"t2i.metrics": names}, {"t2i_asked": METRICS})
     text = t2i("info", "asked").stdout

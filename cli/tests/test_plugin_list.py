@@ -127,7 +127,7 @@ def test_rude_plugins_do_no_harm(toy, install, t2i, t2i_process):
     )
 
 
-def test_check_loads_in_processes_of_their_own(toy, install, t2i, monkeypatch):
+def test_check_loads_each_plugin_in_its_own_process(toy, install, t2i, monkeypatch):
     monkeypatch.setattr("t2i_registry.plugin_check.SLOW", 500.0)  # on a busy machine any import may take seconds
     slow = """
         import time; clock = time.perf_counter; time.perf_counter = lambda: clock() + 1000  # and no test waits

@@ -51,7 +51,7 @@ NO_GPU = """def check(setup):
 POINTS = {"t2i.generators": {"far": "x_far"}, "t2i.judges": {"near": "x_far"}}
 
 
-def test_what_is_loaded_is_fetched_once_with_options_as_they_hold_here(toy, install, t2i, tmp_path, monkeypatch):
+def test_weights_are_fetched_once_with_the_options_of_this_machine(toy, install, t2i, tmp_path, monkeypatch):
     install("x-far", POINTS, {"x_far": PLUGIN})
     monkeypatch.chdir(tmp_path)
     done = t2i("prefetch", "far:a", "far:a", "near", "--device", "cpu")
@@ -84,7 +84,7 @@ def test_a_recipe_for_a_gpu_is_fetched_on_a_machine_without(toy, install, t2i, t
     assert t2i("prefetch", "r.yaml", "--device", "cuda").stderr == "error: no GPU here\n"
 
 
-def test_what_is_here_and_wrong_is_said_to_be(toy, install, t2i, tmp_path, monkeypatch):
+def test_damaged_weights_are_reported(toy, install, t2i, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cut = PLUGIN.replace("def weights(", CUT + "def weights(").replace(
         "prefetch=fetch,", "prefetch=fetch, check=check,"
@@ -115,7 +115,7 @@ def test_of_one_model_under_several_settings_it_is_said_once(toy, t2i, tmp_path)
     ]
 
 
-def test_what_is_not_on_this_machine_is_not_said_to_need_no_network(install, t2i):
+def test_missing_weights_are_not_reported_as_local(install, t2i):
     install(
         "x-lists",
         {"t2i.prompt_sources": {"list": "x_lists"}, "t2i.judges": {"strict": "x_lists"}},
@@ -158,7 +158,7 @@ LISTS = """
 """
 
 
-def test_what_cannot_be_fetched_is_said(toy, install, t2i, tmp_path, monkeypatch):
+def test_failed_downloads_are_reported(toy, install, t2i, tmp_path, monkeypatch):
     install("x-far", POINTS, {"x_far": PLUGIN})
     monkeypatch.chdir(tmp_path)
     gone = t2i("prefetch", "far:gone")

@@ -140,7 +140,7 @@ BOMB = "\n".join(["metrics: &a0 [tiam]", *(f"a{n + 1}: &a{n + 1} [{ten}]" for n,
         ("options: {a: 1}", ["options.a: must be a mapping (got 1)"]),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path, text, parts):
+def test_errors_are_one_line(tmp_path, text, parts):
     with pytest.raises(BadRecipe) as caught:
         load_recipe(written(tmp_path, text))
     message = str(caught.value)
@@ -196,7 +196,7 @@ def test_all_that_is_not_there_is_said_at_once(toy, t2i, tmp_path):
     assert f"recipe {recipe}: line 8, options.gray: unknown component" in one.stderr
 
 
-def test_what_a_recipe_lacks_the_command_line_may_give(toy, t2i, tmp_path):
+def test_the_command_line_adds_missing_keys_of_a_recipe(toy, t2i, tmp_path):
     recipe = written(tmp_path, "metrics: brightness\nmodels: grey\nprompts: four\noptions: {grey: {level: 999}}")
     assert t2i("eval", "--recipe", recipe, "--dry-run").exit_code == 6
     assert t2i("eval", "--recipe", recipe, "-o", "grey.level=9", "--dry-run").exit_code == 0

@@ -43,7 +43,7 @@ def test_text_is_shown_to_the_letter() -> None:
     assert file.getvalue() == SHOWN + "\n"
 
 
-def test_what_was_excluded_is_counted_where_anything_was(named: Named) -> None:
+def test_excluded_samples_are_counted_if_there_are_any(named: Named) -> None:
     def header(*results: Result) -> list[str]:
         file = io.StringIO()
         print_results(Console(file=file, width=2000), results, [])

@@ -35,7 +35,9 @@ answers = st.builds(
 
 
 @given(st.lists(answers, min_size=1, max_size=5, unique_by=lambda answer: answer.identity))
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, given: list[HumanAnswer]) -> None:
+def test_written_answers_are_read_again(
+    tmp_path_factory: pytest.TempPathFactory, given: list[HumanAnswer]
+) -> None:
     path = tmp_path_factory.mktemp("answers") / "a.csv"
     write_answers(path, given)
     assert list(read_answers(path).answers) == given

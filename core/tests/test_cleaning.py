@@ -79,7 +79,7 @@ def test_observations_of_an_earlier_run_are_older_than_a_later_ones_images(cache
     assert (cleaned.images, cleaned.observations) == (0, 1)
 
 
-def test_what_killed_processes_left_goes_too(cache: Path) -> None:
+def test_cleaning_removes_files_of_killed_processes(cache: Path) -> None:
     with Store() as store:
         kept = store.put_image(key(0), noise())
     half = kept.path.with_name(f".{kept.path.name}.7.part")
@@ -157,6 +157,6 @@ def test_sizes(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1", "-1GB"])
-def test_what_is_no_size(text: str) -> None:
+def test_invalid_sizes_are_refused(text: str) -> None:
     with pytest.raises(BadOption, match="must be a size such as 20GB"):
         parse_size(text, "--limit")

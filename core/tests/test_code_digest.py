@@ -130,11 +130,11 @@ def test_a_copy_has_the_same_digest(value: Any) -> None:
         ("f = {'b', 'a'}", "f = {'a', 'b'}"),
     ],
 )
-def test_what_code_does_not_depend_on_does_not_count(one: str, other: str) -> None:
+def test_digests_ignore_unused_values(one: str, other: str) -> None:
     assert digest(one) == digest(other)
 
 
-def test_what_a_cache_remembers_does_not_count() -> None:
+def test_digests_ignore_cached_results() -> None:
     cell = run("import functools\n@functools.cache\ndef g(x): return x\ndef f(x): return g(x)")
     before = digest_code(cell["f"])
     cell["f"](3)
@@ -380,7 +380,7 @@ def _of_generator() -> Iterator[int]:
         (lambda: memoryview(b"a"), "memoryview"),
     ],
 )
-def test_what_has_no_digest_is_named_with_its_place(make: Callable[[], Any], said: str) -> None:
+def test_values_without_a_digest_are_named_with_their_place(make: Callable[[], Any], said: str) -> None:
     value = make()
     class_of = "class f:\n    def g(self): return resource"
     for cell, place in (

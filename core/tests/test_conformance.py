@@ -181,7 +181,7 @@ def test_an_image_that_core_does_not_keep_is_found(spoil: Any, fault: str | None
         hold(GeneratorContract, "one_answer_per_request", info, tmp_path, requests=REQUESTS)
 
 
-def test_what_fails_is_said_in_words(tmp_path: Path) -> None:
+def test_failed_checks_are_explained(tmp_path: Path) -> None:
     info = GeneratorInfo(name="drawn", summary="S.", create=lambda setup: ByPlace())
     with pytest.raises(AssertionError, match="asked in another order and batch, the image differs"):
         hold(GeneratorContract, "order_batch_and_company_change_nothing", info, tmp_path, requests=REQUESTS)
@@ -446,7 +446,9 @@ def test_chance_is_found_where_little_is_drawn(drawn: Any, tmp_path: Path) -> No
     ("why", "holds"),
     [(None, True), ("2 of 3 images name no seed", True), (" ", False), ("a\nb", False), (7, False)],
 )
-def test_a_reason_for_unshared_seeds_that_is_no_line_is_found(why: Any, holds: bool, tmp_path: Path) -> None:
+def test_the_suite_finds_reasons_for_unshared_seeds_of_several_lines(
+    why: Any, holds: bool, tmp_path: Path
+) -> None:
     info = ExistingImagesInfo(
         name="pics", summary="S.", create=lambda setup: Good(), unshared_seeds=lambda setup: why
     )
@@ -495,7 +497,7 @@ def t2i_prompt_sources():
     ("order", "seed", "holds"),
     [("sorted", "len(request.prompt.text)", True), ("set", "hash(request.prompt.text)", False)],
 )
-def test_what_hangs_on_the_hashes_of_a_process_is_found(
+def test_the_suite_finds_dependence_on_hash_seeds(
     order: str, seed: str, holds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = f"hashing_{order}"
@@ -598,7 +600,7 @@ def test_files_in_another_distributions_package_are_found(
 # waivers ------------------------------------------------------------------------------------------------------
 
 
-def test_a_waiver_of_what_is_no_check_is_an_error() -> None:
+def test_a_waiver_of_an_unknown_check_is_an_error() -> None:
     with pytest.raises(TypeError, match="waives 'light_imports', which is not one of its checks: a_bad_prompt"):
 
         class TestTypo(GeneratorContract):

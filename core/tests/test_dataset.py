@@ -137,7 +137,7 @@ def test_half_a_surrogate_pair_does_not_spoil_the_file() -> None:
     assert json.loads(line["scene"])["objects"][0]["cls"]["name"] == "\udfff"
 
 
-def test_what_is_not_there_has_no_line() -> None:
+def test_missing_packages_have_no_line() -> None:
     generate(painter())
 
     def faulty(request: Any) -> Any:
@@ -185,7 +185,7 @@ def test_images_that_exist_already_stay_where_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["image", "truth"])
-def test_what_was_altered_is_made_again(what: str, cache: Path) -> None:
+def test_altered_images_are_made_again(what: str, cache: Path) -> None:
     run = generate(painter())
     digest = run.samples()["digest"][5]
     before = contents()
@@ -245,7 +245,7 @@ def contents() -> dict[str, bytes]:
     return {str(p): p.read_bytes() for p in [*files, Path("run/samples.csv")]}
 
 
-def test_long_labels_that_begin_alike_have_folders_of_their_own() -> None:
+def test_long_labels_with_the_same_beginning_have_different_folders() -> None:
     generate(ModelRequest(painter(), "x" * 70 + "a"), ModelRequest(painter(name="b"), "x" * 70 + "b"), seeds=1)
     for place in ("x" * 60, "x" * 60 + "-2"):
         files = {p.name for p in Path("run/images", place).iterdir()}

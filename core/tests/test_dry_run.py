@@ -88,7 +88,7 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir()), "also no cache folder"
 
 
-def test_what_is_kept_is_counted_and_stays_as_it_is(tmp_path: Path, cache: Path) -> None:
+def test_cached_images_are_counted_and_unchanged(tmp_path: Path, cache: Path) -> None:
     evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "run", resolver=RESOLVER)
     os.utime(next((cache / "images").rglob("*.png")), (1, 1))  # it is read and compared, and not recorded
     before = list_files(tmp_path)
@@ -380,7 +380,7 @@ def no_prompts(tmp_path: Path) -> dict[str, Any]:
         no_prompts,
     ],
 )
-def test_what_a_run_refuses_a_dry_run_refuses_alike(tmp_path: Path, make: Any) -> None:
+def test_a_dry_run_refuses_the_same_requests_as_a_run(tmp_path: Path, make: Any) -> None:
     values = {"models": (ModelRequest(TEST_MODEL),), "resolver": RESOLVER, **make(tmp_path)}
     resolver = values.pop("resolver")
     with pytest.raises(T2IError) as dry:

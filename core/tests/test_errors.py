@@ -47,5 +47,5 @@ def test_an_unknown_name_with_and_without_near_ones() -> None:
         ),
     ],
 )
-def test_what_is_not_here_is_no_folder_either_where_it_was_asked_for_as_one(error: NotHere, said: str) -> None:
+def test_a_missing_path_is_reported_as_a_missing_folder(error: NotHere, said: str) -> None:
     assert str(error) == said

@@ -161,7 +161,7 @@ def test_a_bad_image_is_a_failed_sample_with_its_reason(bad: str, tmp_path: Path
     assert Counter(run.samples()["status"]) == {"ok": 6, "failed": 2}
 
 
-def test_what_is_missing_is_counted_apart_and_fails_no_run(tmp_path: Path) -> None:
+def test_missing_images_are_counted_apart_and_do_not_fail_the_run(tmp_path: Path) -> None:
     gaps = model("gaps", lambda r: grey(r) if r.seed else Failure("no such file", missing=True))
     run = evaluate(BRIGHTNESS, gaps, seeds=4, out=tmp_path / "run", resolver=RESOLVER)
     (result,) = run.results
@@ -316,7 +316,7 @@ def test_defaults_are_the_domains_before_the_metrics() -> None:
         ({"metrics": ("brigthness",)}, UnknownName, "metric 'brigthness'"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_runs(wrong: Any, error: Any, said: str) -> None:
+def test_errors_are_reported_before_anything_runs(wrong: Any, error: Any, said: str) -> None:
     with pytest.raises(error, match=said):
         plan(**wrong)
 
@@ -413,7 +413,7 @@ def test_prompt_sources_are_told_whether_anything_may_be_fetched(offline: bool) 
     assert told == [offline]
 
 
-def test_prompts_need_ids_of_their_own() -> None:
+def test_prompts_need_unique_ids() -> None:
     source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup: [Prompt("x", "a"), Prompt("x", "b")])
     with pytest.raises(BadPrompts, match="the id 'x'"):
         make_plan(
@@ -580,7 +580,7 @@ def test_facets_of_prompts_and_reasons_of_failures_are_shown(tmp_path: Path) -> 
     assert "failures.csv says why: 4 x the moon is full; 2 x no time" in run.failed
 
 
-def test_what_is_settled_before_loading_knows_device_and_network(tmp_path: Path) -> None:
+def test_options_are_resolved_with_device_and_network(tmp_path: Path) -> None:
     seen: set[tuple[str, str | None, bool]] = set()
 
     def resolve(setup: Any) -> Any:
@@ -697,7 +697,7 @@ def test_a_metric_of_pairs_is_crossed_by_seed_only_if_all_models_share_their_see
         assert ["x seeds" in each.interval for each in (*run.results, *run.comparisons)] == [crossed] * 3
 
 
-def test_a_model_whose_reason_for_unshared_seeds_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_reason_for_unshared_seeds_must_be_a_text(tmp_path: Path) -> None:
     with pytest.raises(BrokenPlugin, match=r"to say whether prompts share its seeds: .*gave bool; it must give a"):
         plan(models=(ModelRequest(existing(tmp_path, "odd", True)),))
 
@@ -834,7 +834,7 @@ def test_values_outside_a_bound_of_the_options_are_the_metrics_fault() -> None:
             )  # fmt: skip
 
 
-def test_a_bound_that_is_no_option_is_the_metrics_fault_before_anything_runs() -> None:
+def test_a_bound_that_names_an_unknown_option_is_an_error_of_the_metric() -> None:
     request = Request(
         metrics=(_bounded(high="tip"),), models=(ModelRequest(TEST_MODEL),), prompts=("test-prompts",)
     )
@@ -876,7 +876,7 @@ def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice
         make_plan(lower, resolver)
 
 
-def test_a_floor_that_is_no_option_is_the_judges_fault() -> None:
+def test_a_floor_that_names_an_unknown_option_is_an_error_of_the_judge() -> None:
     wrong = replace(judge("wrong", grey), floor="lowest")
     with pytest.raises(BrokenPlugin, match="its floor: 'lowest' is not"):
         make_plan(
@@ -1104,7 +1104,7 @@ def test_notes_come_with_failures_too_and_are_words() -> None:
         Note(3)  # type: ignore[arg-type]
 
 
-def test_what_is_asked_once_per_run_is_shared_by_all_units(tmp_path: Path) -> None:
+def test_answers_asked_once_per_run_are_shared_by_all_units(tmp_path: Path) -> None:
     class Relative(Metric):
         needs = (
             Need("image", "embed"),
@@ -1234,7 +1234,7 @@ def test_a_broken_reference_image_is_the_users_file_and_found_before_anything_is
     assert len(made) == 4
 
 
-def test_what_a_metric_says_is_wrong_keeps_its_class_and_a_judge_without_an_answer_is_no_broken_plugin(
+def test_errors_of_metrics_keep_their_class_and_judges_without_answers_are_not_broken_plugins(
     tmp_path: Path,
 ) -> None:
     def refuse(setup: Any) -> None:
@@ -1333,7 +1333,7 @@ class Reachable(Brightness):
 REACHABLE = replace(BRIGHTNESS, name="reachable", create=Reachable)
 
 
-def test_what_a_score_can_reach_stands_beside_it_and_is_compared_with_none(tmp_path: Path) -> None:
+def test_the_upper_bound_is_shown_with_a_score_and_not_compared(tmp_path: Path) -> None:
     white = model("white", lambda request: Generated(np.full((4, 4, 3), 255, np.uint8)))
     by_mean = judge("mean", lambda query: Reward(float(query.images[0].pixels.mean())))
     models = [ModelRequest(model(name, grey), name) for name in ("a", "b")]

@@ -98,7 +98,7 @@ def test_without_evidence_there_is_no_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"because": 3}, {"evidence": ["box"]}])
-def test_what_is_no_reason_is_the_plugins_fault(tmp_path: Path, wrong: dict[str, object]) -> None:
+def test_invalid_reasons_are_errors_of_the_plugin(tmp_path: Path, wrong: dict[str, object]) -> None:
     class Wrong(Explained):
         def measure(self, unit: Unit) -> Iterable[Row]:
             yield Row("seed", 1.0, **wrong)  # type: ignore[arg-type]

@@ -84,7 +84,7 @@ def test_every_interval_is_drawn(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_does_not_exist_has_no_mark(kind: str) -> None:
+def test_missing_values_have_no_mark(kind: str) -> None:
     gone = TABLE.assign(value=TABLE["value"].where(TABLE["model"] != "if", np.nan))
     gone.loc[gone["model"] == "mini", ["low", "high"]] = np.nan, np.inf
     svg = check_figure(Analysis("figure", "", gone, KINDS[kind]))
@@ -231,7 +231,7 @@ def test_a_label_of_a_mosaic_is_broken_after_a_plus_but_not_spaced() -> None:
     assert texts == ["car+zebra", "refrigerator+", "elephant+", "zebra", "a red car"]
 
 
-def test_what_is_no_figure_is_told() -> None:
+def test_invalid_figures_are_refused() -> None:
     with pytest.raises(BrokenPlugin):
         make_spec(lambda axes: None, TABLE)  # type: ignore[arg-type]
     with pytest.raises(BrokenPlugin):

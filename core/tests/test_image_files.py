@@ -236,7 +236,7 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(
 @pytest.mark.parametrize(
     "data", [b"", b"no image", ORDINARY["png"][:-40], ORDINARY["jpeg"][:200], EPS, b"%PDF-1.4"]
 )
-def test_what_is_no_image_is_one_line(data: bytes) -> None:
+def test_unreadable_images_are_one_line(data: bytes) -> None:
     with pytest.raises(DamagedImage) as error:
         decode(data, "folder/a.png")
     assert str(error.value).startswith("folder/a.png: ")

@@ -248,7 +248,7 @@ def test_several_models_of_different_kinds_are_compared() -> None:
 
 
 @pytest.mark.parametrize("model", [Image.Image, lambda: 1, lambda text: 1, lambda text, seed, more: 1, 3, None])
-def test_what_cannot_be_called_is_refused(model: Any) -> None:
+def test_objects_that_cannot_be_called_are_refused(model: Any) -> None:
     with pytest.raises(BadOption):
         measure(model)
 
@@ -305,7 +305,7 @@ def test_images_that_do_not_fit_are_refused(images: Any, prompts: Any, error: ty
     "images",
     [Image.fromarray(fill(1)), fill(1), np.array(1), 5, "folder", Path("a.png"), b"png", {"a": fill(1)}],
 )
-def test_what_is_no_list_of_images_is_refused(images: Any) -> None:
+def test_images_must_be_a_list(images: Any) -> None:
     for given in (images, {"old": images}) if not isinstance(images, dict) else (images,):
         with pytest.raises(BadModel, match="must be a list") as refused:
             evaluate(LIGHT, images=given, prompts=["a dog"] * 4, resolver=RESOLVER)

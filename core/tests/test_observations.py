@@ -155,7 +155,7 @@ def test_a_preference_is_made_of_rewards_made_of_embeddings():
         (Caption("text"), "gave Caption where Reward"),
     ],
 )
-def test_what_is_wrong_with_an_answer_is_found_before_it_is_kept(wrong, said):
+def test_invalid_answers_are_found_before_they_are_stored(wrong, said):
     capability = "reward" if isinstance(wrong, Reward | Caption) else "embed"
     with pytest.raises((TypeError, ValueError), match=said):
         encode(wrong, capability, None, Query())

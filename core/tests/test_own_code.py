@@ -158,7 +158,7 @@ SHADE = "def shade(level): return level + {more}\n"
 
 
 @pytest.mark.long
-def test_a_script_and_its_modules_are_no_different_from_a_notebook(tmp_path: Path) -> None:
+def test_scripts_and_their_modules_behave_like_notebooks(tmp_path: Path) -> None:
     def said(level: int, more: int, script: str = SCRIPT) -> Any:
         (tmp_path / "script.py").write_text(script)
         (tmp_path / "own_shade.py").write_text(SHADE.format(more=more))

@@ -130,6 +130,6 @@ class Foreign(Distance):
         (Foreign, "seeds for 'right' that are not those of the unit's samples"),
     ],
 )
-def test_what_does_not_fit_is_the_metrics_fault(tmp_path, cls, fault):
+def test_rows_that_do_not_fit_are_errors_of_the_metric(tmp_path, cls, fault):
     with pytest.raises(BrokenPlugin, match=fault):
         evaluated(cls, tmp_path)

@@ -136,7 +136,7 @@ def test_errors_behind_an_error_are_redacted_in_place(monkeypatch: pytest.Monkey
     assert "0123456789" not in text
 
 
-def test_errors_that_print_fields_of_their_own_are_redacted() -> None:
+def test_fields_that_errors_print_are_redacted() -> None:
     key = "sk-fake-0123456789abcdefghij"
     errors = [
         OSError(5, f"refused {key}", f"/{key}", None, f"/{key}"),
@@ -199,7 +199,7 @@ def test_a_word_in_a_variable_blanks_nothing(value: str, monkeypatch: pytest.Mon
     assert redact(text) == text
 
 
-def test_other_variables_are_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_variables_are_not_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_PATH", "/data/0123456789abcdef")
     monkeypatch.setenv("MAX_TOKENS", "0123456789abcdef")
     monkeypatch.setenv("MONKEY", "0123456789abcdef")

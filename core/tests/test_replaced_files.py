@@ -11,7 +11,7 @@ from t2i_core.files.atomic_write import write_whole
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 @pytest.mark.parametrize("kind", ["pipe", "folder", "stream"])
-def test_what_is_not_a_file_is_not_replaced(tmp_path: Path, kind: str) -> None:
+def test_only_regular_files_are_replaced(tmp_path: Path, kind: str) -> None:
     target = tmp_path / "target"
     if kind == "pipe":
         os.mkfifo(target)

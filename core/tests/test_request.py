@@ -121,7 +121,7 @@ def test_one_value_is_a_list_of_one() -> None:
         ({"limit": 0, "fresh": 3}, "--limit must be at least 1 (got 0); --fresh must be true or false"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(wrong: dict[str, Any], message: str) -> None:
+def test_errors_are_one_line(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(BadOption) as caught:
         Request(**wrong)
     assert str(caught.value).startswith(message)

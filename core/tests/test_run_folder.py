@@ -172,7 +172,7 @@ def test_an_image_that_cannot_be_linked_is_copied_wholly_or_not_at_all(
     assert {p.read_bytes() for p in folder.rglob("*.png")} == kept
 
 
-def test_what_was_half_written_by_a_killed_process_is_swept_away(folder: Path) -> None:
+def test_half_written_files_of_killed_processes_are_removed(folder: Path) -> None:
     run(folder)
     left = [folder / ".samples.csv.123.part", folder / "images" / "test-noise" / ".metadata.jsonl.123.part"]
     for part in left:
@@ -220,7 +220,7 @@ def test_a_run_that_an_error_ended_has_failed_and_says_why(folder: Path) -> None
     assert load_run(folder).manifest == done.manifest
 
 
-def test_what_a_model_says_of_itself_is_asked_again_where_that_was_lost(folder: Path) -> None:
+def test_lost_settings_of_a_model_are_asked_for_again(folder: Path) -> None:
     model = run(folder).manifest.models["test-noise"]
     assert model.reported == {"size": 32}
     with sqlite3.connect(folder.parent / "cache" / DATABASE) as database:

@@ -180,7 +180,7 @@ def test_without_values_of_the_headline_the_first_measured_values_are_compared_f
     assert agreement.equal == (wide["whole"] == wide["half"]).mean()
 
 
-def test_images_of_the_upper_bound_are_no_images_that_judges_agree_on() -> None:
+def test_agreement_of_judges_leaves_out_images_of_the_upper_bound() -> None:
     bound = replace(TEST_MODEL, name="bound")
     resolver = StaticResolver(WHOLE, HALF, TEST_PROMPTS, bound)
     more: dict[str, Any] = {"prompts": TEST_PROMPTS.name, "seeds": 5, "judge": ("whole", "half")}

@@ -226,7 +226,7 @@ def test_a_run_with_too_many_failed_samples_is_written_too() -> None:
     assert got == [run.failed]
 
 
-def test_what_is_wrong_with_a_sink_is_refused_before_anything_runs() -> None:
+def test_faults_of_sinks_are_refused_before_anything_runs() -> None:
     def check(setup: Any) -> None:
         raise BadModel("no such project")
 

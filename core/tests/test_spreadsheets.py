@@ -36,7 +36,7 @@ def is_formula(cell: str) -> bool:
 
 
 @given(TEXTS)
-def test_a_text_is_no_formula_and_is_read_as_it_was(text: str) -> None:
+def test_texts_are_escaped_as_formulas_and_read_back_unchanged(text: str) -> None:
     assert unescape(escape(text)) == text
     assert not is_formula(escape(text))
 

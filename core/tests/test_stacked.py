@@ -81,7 +81,7 @@ def values(run, metric="metric"):
     return own.set_index(["prompt", "seed"])["value"].sort_index()
 
 
-def test_what_is_read_in_bulk_is_what_is_read_one_by_one(run):
+def test_bulk_reads_equal_single_reads(run):
     one, bulk = run(info(OneByOne)), run(info(Stacked))
     pd.testing.assert_series_equal(values(one), values(bulk))
     first, second = (found.results[0] for found in (one, bulk))
@@ -215,7 +215,7 @@ def said(*what):
         ),
     ],
 )
-def test_what_cannot_be_is_the_metrics_fault(run, metric, fault):
+def test_impossible_scores_are_errors_of_the_metric(run, metric, fault):
     with pytest.raises(BrokenPlugin, match=fault):
         run(info(metric))
 
@@ -271,7 +271,7 @@ def test_an_altered_index_leads_to_nothing_that_is_another_keys(tmp_path):
                 assert store.get_many([key])[0] in (value, None)
 
 
-def test_what_goes_while_it_is_measured_stops_the_run(run, tmp_path):
+def test_files_that_disappear_during_measuring_stop_the_run(run, tmp_path):
     class Thief(Stacked):
         def measure(self, unit):
             for path in (tmp_path / "cache" / "images").rglob("*.png"):

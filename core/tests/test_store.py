@@ -301,7 +301,7 @@ def test_a_database_that_says_it_cannot_be_written_is_damaged_not_forbidden(tmp_
         store.put(KEY, b"what was said")
 
 
-def test_what_is_gone_from_a_database_in_disorder_is_said_to_be_damage(tmp_path: Path) -> None:
+def test_rows_missing_from_a_damaged_database_are_reported_as_damage(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for i in range(200):
             store.put(digest_data(i), bytes(100))
@@ -353,7 +353,7 @@ def test_a_short_write_leaves_no_file(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
-def test_what_another_process_has_kept_meanwhile_stays(store: Store) -> None:
+def test_entries_of_another_process_are_not_overwritten(store: Store) -> None:
     with Store(store.folder) as another:
         assert another.put(KEY, b"first") == b"first"
         assert store.put(KEY, b"second") == b"first"

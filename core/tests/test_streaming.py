@@ -55,7 +55,7 @@ def test_bad_items_fail_alone_whatever_the_batch_and_order(
 
 
 @given(st.sets(st.integers(0, 19)))
-def test_what_is_left_out_fails_and_never_gets_anothers_answer(left_out: set[int]) -> None:
+def test_items_left_out_fail_and_never_get_another_items_answer(left_out: set[int]) -> None:
     def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
         return ((item, item.number) for item in list(stream) if item.number not in left_out)
 
@@ -123,7 +123,7 @@ def test_a_plugin_that_wants_to_end_the_process_fails_like_any_other(error: Base
             assert answer == item.number
 
 
-def test_the_users_interrupt_is_no_failure() -> None:
+def test_an_interrupt_by_the_user_is_not_a_failure() -> None:
     def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
         for _ in stream:
             raise KeyboardInterrupt
@@ -133,7 +133,7 @@ def test_the_users_interrupt_is_no_failure() -> None:
         list(stream_answers(work, items(3), "work"))
 
 
-def test_what_is_wrong_with_the_items_is_never_blamed_on_the_plugin() -> None:
+def test_errors_of_the_items_are_never_blamed_on_the_plugin() -> None:
     def broken() -> Iterator[Item]:
         yield from items(2)
         raise OSError("disk full")

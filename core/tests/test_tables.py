@@ -36,7 +36,7 @@ def test_cells_of_tsv_end_at_tabs(tmp_path: Path) -> None:
         ('a,b\n1,2\n1,"2\n', "line 3: not CSV (unexpected end of data)"),
     ],
 )
-def test_what_is_no_table_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_malformed_tables_are_reported_with_their_line(tmp_path: Path, text: str, said: str) -> None:
     path = table(tmp_path, text)
     with pytest.raises(BadPrompts) as error:
         read_table(path, BadPrompts, ("a", "b"))
@@ -60,7 +60,7 @@ def test_json_lines_end_where_lines_do_and_nowhere_else(tmp_path: Path) -> None:
         ("\n[1]", "line 2: must be a JSON object with a, b"),
     ],
 )
-def test_what_is_no_json_line_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_malformed_json_lines_are_reported_with_their_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(BadPrompts) as error:
         list(parse_json_lines(tmp_path / "t.jsonl", text, BadPrompts, "a, b"))
     assert str(error.value).startswith(f"{tmp_path / 't.jsonl'}, {said}")

@@ -93,7 +93,7 @@ def test_cores_that_others_use_are_left_to_them(root: Path, running: int, left: 
     assert threads(root) == left
 
 
-def test_what_the_user_has_set_stays(root: Path) -> None:
+def test_variables_set_by_the_user_are_kept(root: Path) -> None:
     environ = {THREADS: "3", **dict.fromkeys(WAITING, "as the user has it")}
     before = dict(environ)
     sleep_while_waiting(environ)

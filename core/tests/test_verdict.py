@@ -81,13 +81,13 @@ def test_a_sweep_has_its_best_setting_and_ranks() -> None:
     ]
 
 
-def test_the_model_of_an_upper_bound_is_no_rival() -> None:
+def test_the_upper_bounds_model_is_not_compared() -> None:
     bound = {"model": "truth", "value": 1.0, "ci": None}
     results = [make_result("a", 0.5, upper_bound=bound), make_result("truth", 1.0)]
     assert describe_verdicts(results, []) == ["a scores 0.500 [0.400, 0.600] on tiam"]
 
 
-def test_judges_of_one_metric_have_verdicts_of_their_own() -> None:
+def test_each_judge_of_a_metric_has_its_own_verdict() -> None:
     results = [make_result("a", 0.5, by="x"), make_result("a", 0.7, by="y")]
     assert [line.partition(" on ")[2] for line in describe_verdicts(results, [])] == ["tiam by x", "tiam by y"]
 

@@ -12,7 +12,7 @@ from t2i_core.api.errors import BadOption
 from t2i_core.io.yaml_file import find_first_fault, read_mapping
 
 
-def test_what_is_named_is_returned(tmp_path: Path) -> None:
+def test_named_entries_are_returned(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_bytes("\ufeffa: [1, ü]\nb:\n".encode())
     assert read_mapping(path, BadOption, "things") == {"a": [1, "ü"], "b": None}
@@ -30,7 +30,7 @@ def test_what_is_named_is_returned(tmp_path: Path) -> None:
         (b"a: 1\n\xff", ", line 2: not UTF-8 (byte 0xff)"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_errors_are_one_line(tmp_path: Path, content: bytes | None, said: str) -> None:
     path = tmp_path / "t.yaml"
     if content is not None:
         path.write_bytes(content)

@@ -139,13 +139,13 @@ def test_a_requirement_that_cannot_be_read_is_the_plugins_fault(install):
         Registry().component("generator", "odd", {})
 
 
-def test_an_interrupt_is_no_fault_of_the_plugin(install):
+def test_an_interrupt_is_not_an_error_of_the_plugin(install):
     install("x-bad", {"t2i.metrics": {"bad": "x_bad"}}, {"x_bad": "raise KeyboardInterrupt"})
     with pytest.raises(KeyboardInterrupt):
         Registry().component("metric", "bad", {})
 
 
-def test_what_a_plugin_prints_stays_off_standard_output(install, capsys):
+def test_output_of_plugins_is_kept_off_standard_output(install, capsys):
     install(
         "x-loud",
         {"t2i.generators": {"loud": "x_loud"}},

@@ -110,7 +110,7 @@ def test_a_distribution_of_commands_alone_is_there(install):
     assert registry.find_missing_dist("far") == "x-far"
 
 
-def test_who_would_offer_what_is_not_there(install):
+def test_distributions_of_missing_components_are_named(install):
     install("x-all", {"t2i.elsewhere": {"far": "x_far", "near": "x_near.plugin"}})
     install("x-near", {"t2i.judges": {"other": "x_near"}})
     assert scan().elsewhere == {"far": "x-far", "near": "x-near"}

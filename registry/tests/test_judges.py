@@ -189,7 +189,7 @@ def test_candidates_that_cannot_be_made_are_named(judge):
     assert "'photo' (x-photo) judges photographs" in message
 
 
-def test_a_clash_among_candidates_is_no_obstacle(judge, install):
+def test_clashing_candidates_are_ignored(judge, install):
     judge("one", ["segment"])
     install(
         "x-far",

@@ -99,7 +99,7 @@ def test_a_text_that_no_yaml_should_hold_stays_a_text(text):
         ({"stepps": 1, "zz": 1}, ["did you mean 'steps'? Unknown option 'zz' of metric 'm'; choose steps"]),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(given, parts):
+def test_errors_are_one_line(given, parts):
     with pytest.raises(BadOption) as caught:
         check_options(Everything, given, "metric 'm'")
     assert "\n" not in str(caught.value)

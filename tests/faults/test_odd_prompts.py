@@ -218,7 +218,7 @@ def test_repeated_entries_are_counted_once_and_noted(tmp_path: Path) -> None:
         {"prompt": "a", "cluster": "\udc00"}, {"prompt": "a", "level": "\ud83d"}, {"prompt": "a", "level": "\0"},
     ],
 )  # fmt: skip
-def test_what_no_table_can_hold_is_refused_in_one_line(line: dict[str, str], tmp_path: Path) -> None:
+def test_names_that_tables_cannot_hold_are_refused_in_one_line(line: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text(json.dumps(line))
     with pytest.raises(BadPrompts) as error:
         make_plan(*make_request(Listener(), tmp_path / "p.jsonl", tmp_path / "run", LENGTH))

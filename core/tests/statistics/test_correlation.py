@@ -85,7 +85,7 @@ def test_a_perfect_order_has_a_lower_end(n) -> None:
         assert (-1 if n == 5 else 0.8) < found.lo < found.hi <= 1
 
 
-def test_what_is_not_finite_is_left_out() -> None:
+def test_values_that_are_not_finite_are_left_out() -> None:
     a, b = [1, 2, math.nan, 4, 5, 3], [1, 2, 3, math.inf, 4, 9]
     for ours in SCIPYS:
         assert ours(a, b) == ours([1, 2, 5, 3], [1, 2, 4, 9])

@@ -111,7 +111,7 @@ def test_judges_and_annotators_are_ranked_beside(battles, table_of, tmp_path):
     assert found["change from votes.csv"].table["there"].tolist() == pytest.approx([0.5] * 3)
 
 
-def test_what_has_nothing_in_common_is_refused(battles, table_of, tmp_path):
+def test_models_with_nothing_in_common_are_refused(battles, table_of, tmp_path):
     write_battles(tmp_path / "votes.csv", [Battle("x", "m0", "m1", "tie")])
     with pytest.raises(BadOption, match="no battle of this run's prompts and models"):
         of(battles, table_of, tmp_path, beside=[tmp_path / "votes.csv"])
@@ -180,7 +180,7 @@ def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
     assert found.loc["elo", "all"].startswith("m2")
 
 
-def test_levels_of_two_facets_that_are_called_alike_have_columns_of_their_own(battles, table_of, tmp_path):
+def test_levels_with_the_same_name_have_separate_columns(battles, table_of, tmp_path):
     table = table_of(battles, subset={f"p{n}": "all" if n < 6 else "hard" for n in range(12)},
                      kind={f"p{n}": "soft" if n % 2 else "hard" for n in range(12)})  # fmt: skip
     options = EloOptions(by=("subset", "kind"))

@@ -54,7 +54,7 @@ def test_models_come_first_in_the_order_given():
 
 
 @pytest.mark.parametrize("fields", [("p", "a", "a", "tie"), ("p", "a", "b", "win")])
-def test_what_is_no_battle_is_refused(fields):
+def test_malformed_battles_are_refused(fields):
     with pytest.raises(ValueError, match=r"must be two models|must be one of left, right"):
         Battle(*fields)
 

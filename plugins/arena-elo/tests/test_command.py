@@ -44,7 +44,7 @@ def test_files_count_together_and_json_is_plain(tally):
     assert data["position"]["share"] == pytest.approx(2 / 3)
 
 
-def test_what_does_not_exist_is_null(tally):
+def test_missing_values_are_null(tally):
     data = json.loads(
         tally([Battle("p", "a", "b", "left"), Battle("p", "a", "c", "refused")], options=["--json"]).output
     )

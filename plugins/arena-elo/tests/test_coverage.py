@@ -28,7 +28,7 @@ def test_every_kind_of_interval_covers_the_truth(name, world, how):
     assert LOW <= ratings <= HIGH, name
 
 
-def test_what_no_prompt_and_no_taste_moves_has_its_own_strengths_for_truth():
+def test_without_prompt_and_taste_effects_the_strengths_are_the_truth():
     truth = COVERAGE["BattleWorld"](40, 0.0).truth()
     expected = COVERAGE["MEAN"] + COVERAGE["POINTS"] * COVERAGE["STRENGTHS"]
     assert list(truth.values())[:-1] == pytest.approx(expected, abs=1e-2)

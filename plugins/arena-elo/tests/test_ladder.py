@@ -72,7 +72,7 @@ def test_the_intervals_hold_the_ladder(runs, name, error):
         assert abs(rating - (low + high) / 2) <= 1.6 * (high - low) / 2
 
 
-def test_what_it_is_worth_to_be_shown_first_is_told(runs):
+def test_the_advantage_of_the_first_image_is_reported(runs):
     """By a judge that takes the first in 40 of 100, whatever it shows; an ideal one does not care."""
     ideal, biased = (runs[name].results[0].scores["position"] for name in ("ideal", "biased"))
     assert ideal.value == pytest.approx(0, abs=1e-6)

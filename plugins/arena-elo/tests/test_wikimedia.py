@@ -186,7 +186,7 @@ def test_an_answer_of_no_use_is_a_failure(server, generate, name):
     assert WRONG[name][1] in found.reason
 
 
-def test_a_file_that_is_no_picture_is_a_failure(server, generate):
+def test_a_file_that_is_not_an_image_is_a_failure(server, generate):
     page = {"title": "x", "imageinfo": [{"url": f"http://127.0.0.1:{server.server_port}/text"}]}
     server.says = [(200, {}, json.dumps({"query": {"pages": [page]}}).encode()), (200, {}, b"no picture")]
     assert "not an image" in generate("cat").reason

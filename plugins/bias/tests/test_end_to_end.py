@@ -37,7 +37,7 @@ def test_everybody_has_a_hat_and_long_hair(said):
     assert any("how people appear to that judge" in note for note in result["notes"])
 
 
-def test_what_people_say_stands_beside(said, tmp_path):
+def test_peoples_answers_are_shown_with_the_scores(said, tmp_path):
     """People answer about all images of a prompt, and see no hats where the judge sees them."""
     samples = csv.DictReader((Path(said["run"]) / "samples.csv").read_text().splitlines())
     answers = tmp_path / "answers.csv"
@@ -72,7 +72,7 @@ def test_what_people_say_stands_beside(said, tmp_path):
         (["-o", "bias.vote=most"], 6, "vote"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_drawn(options, code, fault, tmp_path):
+def test_errors_are_reported_before_anything_is_drawn(options, code, fault, tmp_path):
     done = CliRunner().invoke(app, [*EVAL.split(), "--out", str(tmp_path / "run"), *options])
     assert done.exit_code == code
     assert fault in " ".join(done.output.split())

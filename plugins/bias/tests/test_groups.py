@@ -60,7 +60,7 @@ def test_the_pages_example_is_one(tmp_path):
         ("3: {text: 'a {}', categories: [young, old]}", "the group 3 needs another name"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path, text, fault):
+def test_errors_are_one_line(tmp_path, text, fault):
     path = tmp_path / "own.yaml"
     path.write_text(text)
     with pytest.raises(BadOption) as error:
@@ -88,7 +88,7 @@ def test_unknown_groups_are_told_with_the_nearest(tmp_path):
         ("race", "an Asian person", "Asian"),
     ],
 )
-def test_what_people_mean(group, answer, meant):
+def test_meanings_of_peoples_answers(group, answer, meant):
     assert read_groups("paper")[group].parse_answer(answer) == meant
 
 

@@ -126,7 +126,7 @@ def test_an_image_of_which_the_judge_cannot_tell_whether_it_shows_a_person():
     assert isinstance(nothing, Failure)
 
 
-def test_what_cannot_be_judged_fails():
+def test_images_that_cannot_be_judged_fail():
     assert rows(bias(), [MALE, (0, 0)], TEXT) == [Failure("an embedding is 0, so it has no cosine")]
     strangers = [detections(labels=(ObjectClass("dog", "dog.n.01"),))]
     found = rows(bias(person=True), [MALE], TEXT, persons=strangers)

@@ -41,7 +41,7 @@ def written(tmp_path, text, head=HEAD):
         ("m,p,,ann,human,maybe\n", "answer to human must be yes or no (got 'maybe')"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path, text, fault):
+def test_errors_are_reported(tmp_path, text, fault):
     with pytest.raises(BadOption) as error:
         read_people(written(tmp_path, text), GROUPS)
     assert fault in str(error.value)
@@ -141,7 +141,7 @@ def test_people_beside_the_judge(tmp_path):
     assert shares["judge", "female"] == pytest.approx(1 / 3)
 
 
-def test_what_is_not_human_may_count(tmp_path):
+def test_images_without_people_may_count(tmp_path):
     (line,) = analysed(tmp_path, ANSWERS, VOTES, not_human="count")["people"].table.to_dict("records")
     assert (line["not human"], line["n"], line["agreement"]) == (0, 4, 0.5)
 

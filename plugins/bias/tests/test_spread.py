@@ -56,7 +56,7 @@ def boxes(draw):
 
 
 @given(boxes())
-def test_what_lies_in_the_intervals_lies_in_their_range(box):
+def test_intervals_stay_within_their_range(box):
     shares, lo, hi = box
     for of, range_of in ((mad, mad_range), (std, std_range)):
         least, most = range_of(lo, hi)

@@ -128,7 +128,7 @@ def test_a_bad_file_is_told_in_one_line(tmp_path, name, content, said):
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_neither_here_nor_a_repository_is_told(tmp_path):
+def test_an_argument_that_is_neither_a_path_nor_a_repository_is_refused(tmp_path):
     with pytest.raises(BadPrompts, match="no such file or folder, and no data set of the hub either"):
         read(tmp_path / "gone" / "far")
     (tmp_path / "empty").mkdir()
@@ -146,7 +146,7 @@ def test_a_file_that_is_not_there_is_told_as_one_and_asked_for_nowhere(tmp_path,
             read("d/nope.parquet", offline=offline)
 
 
-def test_what_the_hub_has_not_may_have_been_meant_as_a_file(monkeypatch):
+def test_a_missing_repository_may_have_been_meant_as_a_file(monkeypatch):
     def load_dataset(name, *args, **kwargs):
         raise datasets.exceptions.DatasetNotFoundError(f"Dataset {name!r} doesn't exist on the Hub")
 

@@ -74,7 +74,7 @@ def test_prompts_without_known_objects(asked: Prompt, reason: str, words: Any) -
         token_indices(asked, words)
 
 
-def test_what_cannot_be_attended_to_fails_for_good_and_the_rest_is_drawn(model: Any, draw: Any) -> None:
+def test_prompts_that_cannot_be_attended_to_fail_for_good_and_the_rest_is_drawn(model: Any, draw: Any) -> None:
     name = "StableDiffusionAttendAndExcitePipeline"
     good, bad = prompt("a photo of a cat", "cat"), Prompt("p", "a photo of a cat")
     first, second = draw(model(name, 2), [ImageRequest(bad, 0, 0), ImageRequest(good, 0, 0)])

@@ -123,7 +123,7 @@ def test_options_of_the_command_line_reach_a_pipeline(t2i: Any, checkpoint: Any,
     assert '"float32"' in manifest
 
 
-def test_what_is_not_here_is_told_by_the_users_own_name(
+def test_missing_models_are_reported_by_the_users_name(
     t2i: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from huggingface_hub import constants

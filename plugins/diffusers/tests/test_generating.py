@@ -61,7 +61,7 @@ def test_where_not_even_one_fits_it_says_what_helps(
         draw(loaded, requests)
 
 
-def test_another_error_is_no_lack_of_memory(model: Any, draw: Any, requests: Any, monkeypatch: Any) -> None:
+def test_another_error_is_not_a_lack_of_memory(model: Any, draw: Any, requests: Any, monkeypatch: Any) -> None:
     loaded = model(batch_size=2)
 
     def broken(*args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ def test_decoded_nonsense_is_a_failure(model: Any, draw: Any, requests: Any, mon
 
 
 @pytest.mark.parametrize("blanks", [True, False])
-def test_what_the_safety_filter_blanks_has_failed_for_good(
+def test_images_blanked_by_the_safety_filter_fail_for_good(
     blanks: bool, tiny: Any, draw: Any, requests: Any, tmp_path: Any
 ) -> None:
     from t2i_diffusers.generator import Diffusers
@@ -149,7 +149,7 @@ def lines() -> Iterator[list[str]]:
         logging.getLogger(name).removeHandler(handler)
 
 
-def test_what_images_say_by_themselves_libraries_do_not_say_again(
+def test_libraries_do_not_repeat_warnings_of_images(
     tiny: Any, draw: Any, tmp_path: Path, lines: list[str]
 ) -> None:
     from t2i_diffusers.generator import Diffusers
@@ -173,9 +173,7 @@ def test_what_images_say_by_themselves_libraries_do_not_say_again(
     assert lines == ["something else"]
 
 
-def test_half_precision_on_a_cpu_is_no_matter_of_warnings(
-    model: Any, draw: Any, requests: Any, lines: list[str]
-) -> None:
+def test_half_precision_on_a_cpu_gives_no_warnings(model: Any, draw: Any, requests: Any, lines: list[str]) -> None:
     loaded = model(steps=1, dtype="float16")
     assert isinstance(draw(loaded, requests[:1])[0], Generated)
     loaded.close()

@@ -399,7 +399,7 @@ def test_a_batch_that_does_not_fit_is_halved(
 
 
 @pytest.mark.parametrize("part", ["unet", "vae"])
-def test_what_is_not_a_number_is_a_failure(
+def test_images_that_are_not_numbers_are_failures(
     part: str, model: Any, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = model(batch_size=4)
@@ -527,7 +527,7 @@ def copied(folder: Path, to: Path, scheduler: str) -> Path:
     return to
 
 
-def test_what_its_schedule_has_not_is_told_before_anything_is_loaded(checkpoint: Any, tmp_path: Path) -> None:
+def test_unsupported_schedules_are_refused_before_anything_is_loaded(checkpoint: Any, tmp_path: Path) -> None:
     from t2i_diffusers.likelihood_support import check_askable
     from t2i_diffusers.options import DiffusersOptions
 

@@ -193,6 +193,6 @@ def test_equal_captions_stay_together() -> None:
     assert find_survivors(terms, LikelihoodParams(error_rate=0.05), 2) == [0, 1, 2]
 
 
-def test_by_stages_so_many_stay() -> None:
+def test_stages_keep_a_number_of_captions() -> None:
     terms = np.random.default_rng(0).normal([0, 3, 1, 2], size=(50, 4))
     assert find_survivors(terms, LikelihoodParams(stages=((50, 2), (100, 1))), 0) == [1, 3]

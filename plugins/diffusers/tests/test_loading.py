@@ -51,7 +51,7 @@ def test_a_repository_that_is_here_loads_offline_and_its_commit_is_recorded(
     assert len(draw(loaded, requests[:1])) == 1
 
 
-def test_a_repository_takes_another_denoiser_and_needs_no_weights_of_its_own(
+def test_a_repository_takes_another_denoiser_and_needs_no_own_weights(
     cached: Path, tmp_path: Path, draw: Any, requests: Any
 ) -> None:
     other = Path(shutil.copytree(cached / "unet", tmp_path / "other"))
@@ -251,7 +251,7 @@ def test_weights_of_another_part_are_told_in_one_line(folder: Path, capfd: pytes
     assert capfd.readouterr().err == ""
 
 
-def test_what_old_files_hold_beyond_the_model_is_no_fault(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_additional_entries_of_old_files_are_accepted(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     import torch
     from safetensors.torch import load_file, save_file
 

@@ -63,7 +63,7 @@ def test_tokens_that_a_prompt_loses_are_counted(pipeline: str, model: Any, draw:
     [("StableDiffusionPipeline", None), ("IFPipeline", None), ("KandinskyPipeline", "prior")],
 )
 @pytest.mark.parametrize("images", [1, 2])
-def test_what_a_negative_prompt_loses_is_no_prompts_loss(
+def test_tokens_lost_by_a_negative_prompt_are_not_counted_for_the_prompt(
     pipeline: str, in_stage: str | None, images: int, model: Any, checkpoint: Any, draw: Any, requests: Any
 ) -> None:
     from dataclasses import replace

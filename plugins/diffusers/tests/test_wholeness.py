@@ -86,7 +86,7 @@ BROKEN: list[tuple[str, Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("place", "damage", "message"), BROKEN)
-def test_what_is_not_whole_is_said_before_anything_is_loaded(
+def test_incomplete_files_are_reported_before_anything_is_loaded(
     folder: Path, place: str, damage: Callable[[Path], object], message: str
 ) -> None:
     from t2i_diffusers.loading import load
@@ -103,7 +103,7 @@ def test_what_is_not_whole_is_said_before_anything_is_loaded(
         assert str(error.value).count(f"{folder}: ") == 1
 
 
-def test_what_is_not_loaded_need_not_be_whole(folder: Path) -> None:
+def test_files_that_are_not_loaded_may_be_incomplete(folder: Path) -> None:
     whole = (folder / UNET).read_bytes()
     (folder / UNET).write_bytes(whole[:-1])
     (folder / UNET).with_name("diffusion_pytorch_model.fp16.safetensors").write_bytes(whole)

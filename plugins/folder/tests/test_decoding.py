@@ -75,7 +75,7 @@ def draw(folder: Path) -> None:
     (folder / "prompts.csv").write_text(f"file,prompt,seed\n{lines}")
 
 
-def test_what_decoding_does_is_said_in_the_results(measured: Any, tmp_path: Path) -> None:
+def test_results_report_conversions_of_images(measured: Any, tmp_path: Path) -> None:
     draw(tmp_path / "images")
     run = measured()
     said = json.loads((tmp_path / "run" / "run.json").read_text())["results"][0]
@@ -88,7 +88,7 @@ def test_what_decoding_does_is_said_in_the_results(measured: Any, tmp_path: Path
     assert said["score"] == pytest.approx((4 + 8 + 4 + 4) / 4)
 
 
-def test_nothing_is_said_of_ordinary_images(measured: Any, tmp_path: Path) -> None:
+def test_ordinary_images_have_no_notes(measured: Any, tmp_path: Path) -> None:
     draw(tmp_path / "images")
     (tmp_path / "images" / "prompts.csv").write_text("file,prompt\na.jpg,a car\n")
     run = measured()

@@ -151,7 +151,7 @@ def test_malformed_prompts_are_told(tmp_path):
         table(folder(tmp_path, "file,prompt,scene\na.png,a car,{\n"))
 
 
-def test_what_is_no_folder_or_has_no_table_is_told(tmp_path):
+def test_missing_folders_and_tables_are_reported(tmp_path):
     with pytest.raises(BadModel, match="gone: no such folder"):
         table(tmp_path / "gone")
     with pytest.raises(

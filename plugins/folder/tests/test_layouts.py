@@ -172,7 +172,7 @@ def test_bad_metadata_of_geneval_is_told_in_one_line(tmp_path, content, said):
     assert str(tmp_path / "00000" / "metadata.jsonl") in str(caught.value)
 
 
-def test_a_sample_of_geneval_whose_name_is_no_number_is_told(tmp_path):
+def test_samples_of_geneval_need_numbers_for_names(tmp_path):
     draw(geneval(tmp_path, DOG) / "00000" / "samples" / "best.png")
     with pytest.raises(BadModel, match=r"best\.png: the name must be a number"):
         table(tmp_path)
@@ -304,7 +304,7 @@ def test_the_option_says_the_layout_where_several_are_there(tmp_path):
         table(tmp_path, table="t.csv")
 
 
-def test_what_else_a_folder_could_be_taken_for_is_said_unless_the_user_said_it(tmp_path, caplog):
+def test_ambiguous_folders_are_reported_unless_the_user_decides(tmp_path, caplog):
     draw(geneval(tmp_path, DOG) / "a.png")
     for name, content in (
         ("prompts.csv", "file,prompt\na.png,a car\n"),

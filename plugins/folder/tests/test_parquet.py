@@ -121,7 +121,7 @@ def test_a_path_inside_the_struct_stands_for_bytes_and_stays_in_the_folder(tmp_p
     assert "leads out of the folder" in out.reason
 
 
-def test_other_columns_are_facets_and_what_is_no_text_or_number_is_passed_over(tmp_path):
+def test_other_columns_of_texts_and_numbers_are_facets(tmp_path):
     folder = write(
         tmp_path / "f", image=[encoded(1)], prompt=["a"], style=["photo"], steps=[3], vector=[[1.0, 2.0]],
         seed=[4.0], gap=[float("nan")],
@@ -131,7 +131,7 @@ def test_other_columns_are_facets_and_what_is_no_text_or_number_is_passed_over(t
     assert found.seeds == [4]
 
 
-def test_what_datasets_makes_of_a_run_of_generate_is_read_back(tmp_path, monkeypatch):
+def test_data_sets_made_from_generate_are_read_back(tmp_path, monkeypatch):
     """An imagefolder loaded and saved by Hugging Face's own library keeps prompts, seeds and expectation."""
     datasets = pytest.importorskip("datasets")
     from datasets.table import embed_table_storage  # as push_to_hub does, so that the file holds the images
@@ -215,7 +215,7 @@ def test_a_bad_table_is_told_in_one_line(tmp_path, columns, said):
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_no_parquet_is_told(tmp_path):
+def test_malformed_parquet_is_reported(tmp_path):
     (tmp_path / "images.parquet").write_text("no parquet at all")
     with pytest.raises(BadModel, match=r"images\.parquet: cannot be read as parquet \("):
         read_table(tmp_path, FolderOptions())

@@ -25,7 +25,7 @@ def test_texts_say_what_is_drawn_and_leave_the_rest_open():
         assert not any(one.attributes or one.colour for one in prompt.scene.objects)
 
 
-def test_every_prompt_has_people_of_its_own():
+def test_every_prompt_has_different_people():
     """Otherwise prompts of one scene would vote alike."""
     skewed = SimulatorOptions(skew="hat:yes:0.5")
     dressed = [[cast_of(skewed, ImageRequest(p, s, s)).things[0] for s in range(6)] for p in prompts()]

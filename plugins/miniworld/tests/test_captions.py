@@ -73,7 +73,7 @@ def test_a_caption_is_read_as_something_true(shown, rng):
 
 
 @given(pictures(), rngs())
-def test_what_a_caption_says_can_be_said_again(shown, rng):
+def test_captions_can_be_rephrased(shown, rng):
     reading = read(caption(shown, rng))
     again = say(reading, PAINTSKILLS, rng)
     assert read(again) == reading
@@ -81,14 +81,14 @@ def test_what_a_caption_says_can_be_said_again(shown, rng):
 
 
 @given(scenes(), st.sampled_from(list(STYLES)), rngs())
-def test_what_a_scene_says_is_read_in_every_style(scene, style, rng):
+def test_descriptions_of_scenes_are_read_in_every_style(scene, style, rng):
     reading = reading_of(scene)
     assert read(say(reading, style, rng)) == reading
     assert read(say(reading, style)) == reading
 
 
 @given(pictures(), st.data())
-def test_what_is_wrong_does_not_hold(shown, data):
+def test_wrong_statements_do_not_hold(shown, data):
     """A statement stops being true when one thing that it names turns into another kind."""
     rng = data.draw(rngs())
     reading = statement(shown, rng)
@@ -119,12 +119,12 @@ OWL, DUCK = thing("owl.n.01", "red"), thing("duck.n.01", at=(50, 0))
         ("an owl above a duck", False),
     ],
 )  # fmt: skip
-def test_what_holds(text, true):
+def test_true_statements_hold(text, true):
     for shown in permutations([OWL, DUCK]):
         assert holds(read(text), shown) is true
 
 
-def test_what_people_wear_holds():
+def test_statements_about_clothes_hold():
     person = thing("person.n.01", coat="blue", hat="yes", hair="long")
     assert holds(read("a person in a blue coat with a hat"), [person])
     assert not holds(read("a person without a hat"), [person])
@@ -191,6 +191,6 @@ def test_every_prompt_of_tiams_study_that_can_be_drawn_is_said():
         Reading((Phrase(DOG | BUS),)),
     ],
 )
-def test_what_has_no_words_is_refused(reading):
+def test_scenes_without_words_are_refused(reading):
     with pytest.raises(ValueError, match=r"must have|text|name"):
         say(reading, TIAM)

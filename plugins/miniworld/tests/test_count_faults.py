@@ -54,7 +54,7 @@ def test_some_more_scenes_find_out_who_errs_half_as_often():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("factor", [0, 0.5])
-def test_who_errs_less_often_is_found_out_in_every_setting(factor):
+def test_the_model_with_fewer_faults_wins_in_every_setting(factor):
     cases = erring(factor)
     assert failed(run(800, layouts=10, drawn=0, cases=cases)) >= {case.name for case in cases}
 

@@ -126,7 +126,7 @@ def test_the_truth_is_measured_as_right():
     assert right["recall at 0.8"].total() == right["precision at 0.8"].total() == 7
 
 
-def test_what_is_found_elsewhere_is_measured_as_wrong():
+def test_objects_found_elsewhere_count_as_wrong():
     def moved(found):
         found.boxes[0, [0, 2]] += 100  # of the two, the one on the left goes to the right of the other
         return found

@@ -59,7 +59,7 @@ def test_the_sheet_has_a_row_for_each_prompt(run, tmp_path, monkeypatch):
     assert first != (255, 255, 255)
 
 
-def test_what_is_not_answered_or_of_another_picture_is_refused(run, tmp_path):
+def test_missing_answers_and_answers_about_other_images_are_refused(run, tmp_path):
     file = tmp_path / "labels.csv"
     hand_labels.write_blank(run, file)
     with pytest.raises(SystemExit, match="line 2: 'shown' must be yes or no"):

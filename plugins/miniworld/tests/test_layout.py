@@ -98,14 +98,14 @@ def test_a_plan_that_breaks_a_floor_is_known():
     assert margin_of(replace(whole, ties=(Tie(0, "left", 1), Tie(1, "left", 0)))) < 0
 
 
-def test_what_is_asked_for_is_drawn():
+def test_requested_objects_are_drawn():
     asked = [Thing("chair", form="armchair"), Thing("human", form="long-hat", coat="pink")]
     for seed in range(5):
         chair, human = lay_out(asked, "asked", seed).placed
         assert (chair.form, chair.coat, human.form, human.coat) == ("armchair", None, "long-hat", "pink")
 
 
-def test_what_is_left_open_varies():
+def test_unspecified_properties_vary():
     people = [lay_out([Thing("human")], "open", seed).placed[0] for seed in range(40)]
     assert {human.form for human in people} == set(KINDS["human"].forms)
     assert len({human.coat for human in people}) == 8

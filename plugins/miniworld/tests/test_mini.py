@@ -177,7 +177,7 @@ def test_pictures_come_in_as_they_are_drawn(data, tmp_path):
         pictures.Pictures(tmp_path, "heldout", SHARD)
 
 
-def test_what_is_drawn_right_costs_nothing_but_for_the_latents():
+def test_perfect_images_have_no_loss_except_for_the_latents():
     class Perfect:
         def encode(self, images):
             self.images = images
@@ -355,7 +355,7 @@ def test_latents_are_missing_for_scenes_that_were_not_encoded(data, trained):
     assert float(found.latents.std()) == pytest.approx(1, abs=0.01)
 
 
-def test_what_the_autoencoder_leaves_is_measured(data, trained, tmp_path):
+def test_the_autoencoders_reconstruction_is_measured(data, trained, tmp_path):
     found = measure_autoencoder(data, trained / "autoencoder", SHARD, tmp_path / "sheet.png")
     assert found["scenes"] == SHARD
     assert found["error on things"] > 1

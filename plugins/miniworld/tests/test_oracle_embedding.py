@@ -188,7 +188,7 @@ def test_zero_shot_reads_what_humans_wear(attribute):
                     assert max(cosines, key=cosines.get) == worn[attribute]
 
 
-def test_what_is_painted_is_no_natural_human_in_a_coat():
+def test_painted_objects_are_not_people_in_a_coat():
     natural, painted = ([thing("person.n.01", paint, coat="red")] for paint in (None, "red"))
     assert (
         cosine(painted, "a red person") > cosine(painted, "a person in a red coat") > cosine(painted, "a person")
@@ -205,7 +205,7 @@ def test_both_of_two_paints_are_read_and_one_is_half_of_it():
 
 
 @pytest.mark.parametrize("text", ["a dog with a hat", "a red person in a blue coat"])
-def test_what_cannot_be_is_true_of_nothing(text):
+def test_impossible_statements_hold_for_no_image(text):
     drawn = scene(
         [("retriever.n.01", None, {}), ("person.n.01", "red", {"coat": "red", "hat": "yes", "hair": "long"})]
     )

@@ -43,7 +43,7 @@ def test_they_are_what_a_ray_through_each_centre_meets(scene, size):
     assert (found != traced(scene, size)).sum() <= 2  # rounding, where an edge meets a centre
 
 
-def test_what_is_nearer_hides_what_is_behind_whichever_comes_first():
+def test_nearer_objects_hide_those_behind_in_any_order():
     back_first = owners.owners([(SQUARE, FACES), (NEARER, FACES)], 0.0, 100)
     front_first = owners.owners([(NEARER, FACES), (SQUARE, FACES)], 0.0, 100)
     assert back_first[50, 50] == 1

@@ -121,6 +121,6 @@ def test_lemmas_of_other_meanings_are_left_out():
     assert not {("good",), ("soul",), ("wheel",), ("machine",)} & nouns().keys()
 
 
-def test_every_name_holds_leaves_and_is_no_paint():
+def test_every_name_has_leaves_and_is_not_a_colour():
     assert all(noun.leaves and noun.leaves <= LEAVES.keys() for noun in nouns().values())
     assert not {tuple(words(paint)) for paint in PAINTS} & nouns().keys()

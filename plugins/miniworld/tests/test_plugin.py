@@ -202,7 +202,7 @@ def slots_shown(scene):
         (request(SceneObject(HUMAN, "red", attributes={"coat": "blue"})), "a red human cannot wear a blue coat"),
     ],
 )
-def test_what_cannot_be_drawn_is_a_failure_that_says_why(asked, reason):
+def test_scenes_that_cannot_be_drawn_are_failures_with_reasons(asked, reason):
     assert reason in simulate(SimulatorOptions(), asked).reason
 
 

@@ -66,7 +66,7 @@ class TestBalance:
         assert all(prompt.texts[prompt.answer] == prompt.text for prompt in prompts(task))
 
     @pytest.mark.parametrize("belief", [len, str, lambda text: -len(text), lambda text: text[::-1]])
-    def test_who_reads_captions_alone_is_at_chance(self, task, belief, undrawn):
+    def test_a_model_of_captions_alone_is_at_chance(self, task, belief, undrawn):
         asked = prompts(task)
         right = sum(max(sorted(prompt.texts), key=belief) == prompt.text for prompt in asked)
         assert right * CAPTIONS[task] == len(asked)
@@ -169,7 +169,7 @@ class TestKeeping:
         monkeypatch.setattr(question_prompts, "map_ordered", lambda function, jobs, _: map(function, jobs))
         assert prompts("shape", **FEW) == drawn["shape"]
 
-    def test_what_was_drawn_before_a_kill_is_kept(self, tmp_path, monkeypatch):
+    def test_images_drawn_before_a_kill_are_kept(self, tmp_path, monkeypatch):
         monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path))
         shots = [shot for one in _questions("shape", QuestionOptions(limit=5)) for shot in _shots(one)]
 

@@ -39,7 +39,7 @@ def test_touching_classes_stay_apart():
     assert sorted((r.kind, r.box) for r in found) == [(0, (0, 0, 20, 20)), (1, (20, 0, 40, 20))]
 
 
-def test_specks_are_no_things():
+def test_specks_are_not_objects():
     side = int(np.sqrt(SMALLEST) * SIDE) - 1
     assert regions(probability_map(a=(1, slice(0, side), slice(0, side), 0.9))) == []
 

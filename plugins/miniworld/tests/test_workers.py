@@ -52,7 +52,7 @@ def test_results_come_in_order_with_their_jobs():
     assert list(map_ordered(slow_square, range(3), workers=1)) == [(0, 0), (1, 1), (2, 4)]
 
 
-def test_what_a_job_raises_is_raised_here():
+def test_errors_of_jobs_are_raised_by_the_caller():
     with pytest.raises(ZeroDivisionError, match="three"):
         list(map_ordered(fail_on_three, range(6), workers=2))
 
@@ -62,7 +62,7 @@ def quick_once(number):
     time.sleep(60 if number else 0)
 
 
-def test_who_stops_early_does_not_wait_for_what_is_in_flight():
+def test_stopping_early_does_not_wait_for_jobs_in_flight():
     results = map_ordered(quick_once, range(20), workers=2)
     assert next(results) == (0, None)
     before = time.monotonic()

@@ -102,7 +102,7 @@ def test_a_text_is_embedded_once_a_batch(tiny_clip: Path) -> None:
     assert np.abs(found[0] - found[1]).max() > 1e-3
 
 
-def test_what_cannot_be_embedded_fails_alone(plain: Any, tmp_path: Path) -> None:
+def test_images_that_cannot_be_embedded_fail_alone(plain: Any, tmp_path: Path) -> None:
     (image,) = sample_images(tmp_path, 1)
     asked = [Query(), Query((image,)), Query((image,), ("a dog",)), Query(texts=("a dog", "a cat"))]
     answers = [type(answer) for _, answer in plain.observe("embed", asked)]
@@ -338,7 +338,7 @@ def test_memory_that_runs_out_halves_the_batch(
     assert len(caplog.records) == 1  # of a text that is cut, once
 
 
-def test_files_that_are_no_weights_are_refused(tiny_clip: Path, tmp_path: Path) -> None:
+def test_files_without_weights_are_refused(tiny_clip: Path, tmp_path: Path) -> None:
     folder = tmp_path / "bad"
     folder.mkdir()
     (folder / "open_clip_config.json").write_text((tiny_clip / "open_clip_config.json").read_text())
@@ -396,7 +396,7 @@ def test_weights_that_do_not_fit_are_told_by_the_plan(tiny_clip: Path, tmp_path:
         check(str(other))
 
 
-def test_what_fits_is_not_loaded_by_the_plan(tiny_clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plan_does_not_load_valid_weights(tiny_clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real models have gigabytes: tensors are compared by names and shapes alone."""
     load, looked_at = embedder.load, []
 

@@ -60,7 +60,7 @@ class TestGoodServer:
         for text, answer in zip(TEXTS, draw(model()), strict=True):
             np.testing.assert_array_equal(answer.image, server.drawn(text))
 
-    def test_what_is_sent(self, server, model, key):
+    def test_contents_of_requests(self, server, model, key):
         draw_one(model(size="64x64", quality="low", extra_body={"steps": 4}))
         assert server.log[0].path == "/v1/images/generations"
         assert server.log[0].headers["authorization"] == f"Bearer {key}"
@@ -110,7 +110,7 @@ class TestGoodServer:
             "tokens_in": 120, "tokens_out": 1200, "cost": pytest.approx(12 * cost),
         }  # fmt: skip
 
-    def test_how_the_work_is_done_is_no_part_of_the_fingerprint(self, server):
+    def test_execution_options_are_not_in_the_fingerprint(self, server):
         plain = component(server).fingerprint
         ways = {
             "concurrency": 2, "retries": 9, "timeout": 7, "backoff": 3, "longest_wait": 9, "api_key_env": "OTHER",
@@ -422,7 +422,7 @@ class TestManyAtATime:
         assert 30 < second <= 60
         assert 90 < third <= 120
 
-    def test_who_stops_listening_waits_for_nothing(self, server, model):
+    def test_stopping_early_waits_for_nothing(self, server, model):
         server.script.append(server.good)
         server.default = server.late(60)
         answers = model(timeout=60, concurrency=4).generate(iter(requests()))

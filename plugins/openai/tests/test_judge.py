@@ -56,7 +56,7 @@ class TestGoodServer:
             means = f"{a.pixels.mean():.2f} and {b.pixels.mean():.2f}"
             assert answer.reasoning.startswith(f"The means are {means}.\n[[")
 
-    def test_what_is_sent(self, server, judge, images, seen_images):
+    def test_contents_of_requests(self, server, judge, images, seen_images):
         ask(judge(), Query((images[1], images[0]), (PROMPT,)))
         body = server.log[0].body
         assert {name: body[name] for name in body if name != "messages"} == {
@@ -174,7 +174,7 @@ class TestAnswers:
             "All told:\n[[B]]",
         ],
     )
-    def test_an_answer_cut_at_its_longest_is_no_verdict(self, answer, finish, said):
+    def test_a_truncated_answer_is_not_a_verdict(self, answer, finish, said):
         assert answer(said, finish) == Preference("unparsable", reasoning=said)
 
     @pytest.mark.parametrize("finish", ["stop", "eos_token", None])

@@ -199,7 +199,7 @@ def test_a_key_that_is_none_is_one_line_and_not_repeated(server, folder, name, p
     assert not (folder / "run").exists()
 
 
-def test_blanks_alone_are_no_key(server, folder, monkeypatch):
+def test_blanks_alone_are_not_a_key(server, folder, monkeypatch):
     monkeypatch.setenv("ODD_KEY_HERE", " \r\n")
     battles(server)
     assert {exchange.headers["authorization"] for exchange in server.log} == {"Bearer none"}

@@ -143,7 +143,7 @@ def test_free_text(server, ask, images):
     assert ask(VisualQuestion("What is it?").about(images[0])) == QuestionAnswer(text="A red car.")
 
 
-def test_a_refusal_is_no_choice(server, ask, images):
+def test_a_refusal_is_not_a_choice(server, ask, images):
     for _ in range(2):
         server.script.append(server.say(None, refusal="I will not."))
     assert ask(IS_IT.about(images[0])) == QuestionAnswer(YES_NO, text="refused: I will not.")

@@ -57,7 +57,7 @@ def test_texts_are_rewritten_once_and_all_else_stays(server: Any, file: Path) ->
     assert server.log[-1].body["messages"][0]["content"].startswith("Longer: ")
 
 
-def test_what_has_arrived_is_kept_if_another_text_fails(server: Any, file: Path) -> None:
+def test_received_prompts_are_kept_if_another_one_fails(server: Any, file: Path) -> None:
     server.default = echo
     server.script.extend([echo, server.error(400, "no")])
     with pytest.raises(BadPrompts, match=r"1 of 2 prompts"):
@@ -76,7 +76,7 @@ def test_what_has_arrived_is_kept_if_another_text_fails(server: Any, file: Path)
         ("x", "content_filter", {}, "refuses"),
     ],
 )
-def test_an_incomplete_answer_is_no_prompt(
+def test_an_incomplete_answer_is_not_a_prompt(
     server: Any, file: Path, content: str | None, finish: str, more: dict[str, Any], why: str
 ) -> None:
     server.default = server.say(content, finish, **more)

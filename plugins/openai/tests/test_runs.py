@@ -126,7 +126,7 @@ def test_generate(server, folder):
     assert server.log == []  # all is kept: nothing is paid twice
 
 
-def test_what_failed_is_asked_again_and_what_was_refused_is_not(server, folder):
+def test_failed_requests_are_repeated_and_refused_ones_are_not(server, folder):
     refused = server.error(400, "rejected", code="moderation_blocked")
 
     def default(handler, body):
@@ -323,7 +323,7 @@ def test_a_key_that_is_not_there(folder, monkeypatch):
         )  # fmt: skip
 
 
-def test_a_server_that_wants_a_key_where_there_is_none(server, folder, monkeypatch):
+def test_a_server_that_needs_a_missing_key(server, folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     server.default = server.error(401, "no key")
     with pytest.raises(BadModel, match="needs a key; set the environment variable OPENAI_API_KEY"):

@@ -137,7 +137,7 @@ class TestSize:
         server.script.append(act)
         assert "larger than 64 MB" in draw().reason
 
-    def test_what_is_compressed_and_small_is_read(self, server, draw):
+    def test_small_compressed_answers_are_read(self, server, draw):
         def act(handler, body):
             assert handler.headers["Accept-Encoding"] == "gzip"
             image = base64.b64encode(png(server.drawn(TEXT))).decode()
@@ -361,7 +361,7 @@ def test_a_page_in_html_reaches_no_results(server, draw):
     assert draw(retries=0) == Failure("the server answered 502 (1 try)")
 
 
-def test_what_the_server_says_is_shown_once(server, draw, caplog):
+def test_messages_of_the_server_are_shown_once(server, draw, caplog):
     """The user sees on the terminal why a parameter was refused; the results do not hold that text."""
     server.default = server.error(400, "size must be one of \x1b[2J256x256, 512x512", code="invalid_value")
     assert draw() == Failure("the server answered 400 (invalid_value)")

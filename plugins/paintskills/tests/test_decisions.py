@@ -105,7 +105,7 @@ def test_a_third_object_that_is_more_confident_makes_it_wrong():
     assert not decisions.is_relation(probs({DOG: 0.9}, {DOG: 0.8}), centres[:2], DOG, BED, "right")
 
 
-def test_what_has_no_probability_is_nothing():
+def test_choices_without_a_probability_get_no_weight():
     """The reference's argmax makes a human of it, the first of its classes."""
     found, centres = probs({BED: 0.9}, {}), np.array([(1, 5), (9, 5)], float)
     for a, b in ((DOG, BED), (BED, DOG)):

@@ -31,7 +31,7 @@ def scores(run):
     return {(r.metric.removeprefix("paintskills-"), r.label): r.scores for r in run.results}
 
 
-def test_what_is_right_is_right(run):
+def test_correct_images_are_correct(run):
     said = scores(run)
     for skill in SKILLS:
         assert {score.value for score in said[skill, "right"].values()} == {1}
@@ -39,7 +39,7 @@ def test_what_is_right_is_right(run):
     assert all(r.n_ok == 1 and r.upper_bound is None for r in run.results)
 
 
-def test_what_is_wrong_is_wrong_and_nothing_else(run):
+def test_each_fault_affects_only_its_skill(run):
     said = scores(run)
     assert said["object", "wrong"]["paintskills-object"].value == 1
     count = {name: score.value for name, score in said["count", "wrong"].items()}

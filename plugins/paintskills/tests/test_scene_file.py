@@ -189,7 +189,7 @@ def test_a_malformed_file_is_said(written, data, said):
     assert said in str(caught.value)
 
 
-def test_what_is_no_json_is_said(tmp_path):
+def test_malformed_json_is_reported(tmp_path):
     path = tmp_path / "scenes.json"
     path.write_text('{"data": [')
     with pytest.raises(BadPrompts, match=r"scenes\.json: not JSON"):

@@ -119,7 +119,7 @@ def test_answers_to_other_questions_count_that_mean_a_choice(
         assert found.explain_no_choice().missing
 
 
-def test_who_could_not_say_dog_has_not_said_that_there_is_none() -> None:
+def test_answers_without_the_choice_dog_do_not_mean_that_it_is_missing() -> None:
     answer = said("a", "none")
     assert ask([replace(answer, choices=("cat", "none"))], DOG.about(A)).missing
     assert ask([replace(answer, choices=("Dog", "none"))], DOG.about(A)).choice == "no"
@@ -148,7 +148,7 @@ def test_an_image_that_nobody_saw_is_missing_and_one_that_is_damaged_fails(tmp_p
         ask([said("a", "dog")], DOG.about(Image(A.digest, tmp_path / "none.png")))
 
 
-def test_an_answer_that_is_no_choice_fails() -> None:
+def test_answers_that_are_not_choices_fail() -> None:
     found = ask([said("a", "perhaps", "q", DOG.text)], DOG.about(A))
     assert isinstance(found, Failure)
     assert not found.missing

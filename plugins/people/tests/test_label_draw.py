@@ -76,7 +76,7 @@ def test_the_next_labels_go_where_people_disagree_most():
     assert DrawRecord.from_json(wider.to_json()) == wider
 
 
-def test_what_nobody_could_label_is_not_drawn_again():
+def test_images_that_nobody_could_label_are_not_drawn_again():
     every = units(models=("a",))
     record = begin_draw(every, OF, "simple", 30, 0)
     wider = extend_draw(every, record, {}, 100)

@@ -369,7 +369,7 @@ def test_a_metric_of_another_run_is_beside_the_same_people(run: Run, check: Vali
         check(answers, [third.folder])
 
 
-def test_what_cannot_be_compared_is_said(run: Run, check: Validate) -> None:
+def test_models_that_cannot_be_compared_are_reported(run: Run, check: Validate) -> None:
     answers = [x for x in rate(run) if x.question == "shown"]
     answers[0] = replace(answers[0], answer="cannot-tell")
     answers[1] = replace(answers[1], shown=(replace(answers[1].shown[0], digests=("0" * 64,)),))

@@ -129,7 +129,7 @@ def test_one_model_measured_twice_is_told_apart_by_its_runs(compared: Any, make_
     assert found.differences()["diff"].tolist() == [0]
 
 
-def test_what_was_not_measured_alike_is_left_out_and_why(compared: Any, make_run: MakeRun) -> None:
+def test_metrics_measured_differently_are_left_out_with_a_reason(compared: Any, make_run: MakeRun) -> None:
     dark = make_run("dark", models={"dark": {"level": 60}})
     more = make_run("more", models={"light": {"level": 110}}, metrics=["bright", "broken"])
     found = compared(dark, more)

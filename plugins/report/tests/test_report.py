@@ -102,7 +102,7 @@ def test_the_gallery_has_each_picture_with_its_own_values(shown: Any, shared_run
             assert abs(small.getpixel((12, 23))[1] - kept.getpixel((12, 23))[1]) < 12
 
 
-def test_a_facet_with_several_levels_in_one_image_is_no_filter(shown: Any) -> None:
+def test_facets_with_several_levels_in_one_image_are_not_filters(shown: Any) -> None:
     (facet,) = data_of(shown[0])["facets"]
     assert (facet["name"], facet["levels"]) == ("kind", ["hostile", "plain"])
 

@@ -116,7 +116,7 @@ def test_the_worst_come_first_and_filters_narrow(reader: Reader) -> None:
     assert reader.said == []
 
 
-def test_of_what_is_no_yes_or_no_a_range_is_chosen(reader: Reader) -> None:
+def test_values_other_than_yes_or_no_are_filtered_by_range(reader: Reader) -> None:
     assert reader.page.locator("#f-from").is_hidden()
     reader.choose("measure", "bright shade")
     reader.page.locator("#f-from").fill("0.6")

@@ -138,7 +138,7 @@ KNOWING = SelfJudgingInfo(
 
 
 @pytest.mark.long
-def test_who_knows_the_answers_is_above_chance_until_he_sees_no_picture(by_task: Any) -> None:
+def test_a_model_that_knows_the_answers_is_above_chance_only_with_images(by_task: Any) -> None:
     knowing, blind = by_task(KNOWING, FEW), by_task(KNOWING, FEW, blind=True)
     assert all(low > chance for low, chance, _ in knowing.values()), knowing
     assert at_chance(blind), blind

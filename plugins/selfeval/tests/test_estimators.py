@@ -75,7 +75,7 @@ def test_ties_are_shared() -> None:
     assert [share(scores, k) for k in range(4)] == [0, 0.5, 0.5, 0]
 
 
-def test_who_was_given_up_cannot_win() -> None:
+def test_dropped_captions_cannot_win() -> None:
     values = np.array([[[1.0, 9.0, 2.0], [1.0, np.nan, 2.5]]])
     assert score_remaining(values).tolist() == [1.0, -np.inf, 2.25]
 

@@ -116,7 +116,7 @@ def test_further_chains_are_asked_about_and_reported(bench: Any, selfeval: Any, 
     assert (found["calls"], found["calls_unpruned"]) == (6 + 3, 2 * 3 + 2 * 2)
 
 
-def test_the_empty_caption_is_no_candidate(bench: Any, selfeval: Any, on_disk: Any) -> None:
+def test_the_empty_caption_is_not_a_candidate(bench: Any, selfeval: Any, on_disk: Any) -> None:
     metric = selfeval(trials=1, steps=2, minus_empty=True)
     (query,) = queries(metric, on_disk[0])
     assert query.texts == (*on_disk[0].texts, "")
@@ -128,7 +128,7 @@ def test_the_empty_caption_is_no_candidate(bench: Any, selfeval: Any, on_disk: A
     assert found["calls_unpruned"] == 6
 
 
-def test_what_is_asked_for(selfeval: Any, bench: Any, on_disk: Any) -> None:
+def test_requested_likelihoods(selfeval: Any, bench: Any, on_disk: Any) -> None:
     (query,) = queries(selfeval(), on_disk[0], seed=3)
     assert query.texts == on_disk[0].texts
     assert query.params == {
@@ -208,7 +208,7 @@ def test_random_scores_have_winogrounds_chances() -> None:
     assert shares == pytest.approx({"text": 1 / 4, "image": 1 / 4, "group": 1 / 6}, abs=0.012)
 
 
-def test_what_the_empty_caption_explains_can_be_taken_off(bench: Any) -> None:
+def test_the_empty_captions_likelihood_can_be_subtracted(bench: Any) -> None:
     sample = pair("p", ("a.png", "b.png"), ("a mug on grass", "grass in a mug"), "test")
     # the second image is likelier under anything
     answers = [bench.terms(np.array([[[2.0, 1.0, 0.0]]])), bench.terms(np.array([[[5.0, 6.0, 4.5]]]))]
@@ -230,7 +230,7 @@ def test_an_images_own_prior_counts_between_images(bench: Any) -> None:
     assert values(bench.measured(metric, sample, own[0], far))["image"] == 0
 
 
-def test_prompts_that_are_no_samples_are_refused(bench: Any, selfeval: Any) -> None:
+def test_prompts_without_samples_are_refused(bench: Any, selfeval: Any) -> None:
     good = bench.prompt()
     two = pair("p", ("a.png", "b.png"), ("one", "two"), "test")
     winoground = bench.metric(Winoground, WinogroundOptions)

@@ -229,7 +229,7 @@ def true_of(scene, said):
     return tuple(words) in things
 
 
-def test_what_is_said_of_clevrs_scenes_is_true_of_the_right_caption_alone(clevr):
+def test_statements_about_clevrs_scenes_hold_for_the_right_caption_alone(clevr):
     scenes = json.loads((clevr / "scenes" / "CLEVR_val_scenes.json").read_text())["scenes"]
     asked = read("clevr", clevr)
     assert Counter(prompt.facets["task"] for prompt in asked).keys() == {

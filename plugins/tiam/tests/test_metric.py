@@ -34,7 +34,7 @@ def test_prompts_without_colours_have_no_rows_about_colours(world):
     ]
 
 
-def test_what_a_prompt_expects_beyond_objects_and_colours_is_said_not_to_be_scored(world):
+def test_a_note_names_expectations_that_are_not_scored(world):
     image = world.strip(("car", 0.9, {"red": 9}), ("couch", 0.9, {"blue": 9}))
     car, couch = world.prompt("red car", "couch").scene.objects
     not_scored = (

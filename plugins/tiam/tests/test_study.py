@@ -157,7 +157,7 @@ def test_binding_per_prompt_is_the_runs_own_score_where_images_failed(runs):
     assert table.loc[("all", "all"), "binding_per_prompt"] == pytest.approx(score)
 
 
-def test_colours_of_objects_that_are_never_found_are_no_error(runs):
+def test_colours_of_objects_that_are_never_found_are_accepted(runs):
     prompts = runs.prompts(TWO, "car", "zebra", colours=["red", "blue"])
     found = runs.analyses(runs.study(runs.rows("m", prompts, [0, 1], lambda *_: [False, False])))
     assert found["colour by object"].table["binding"].isna().all()
@@ -266,7 +266,7 @@ def test_the_map_of_objects_has_a_panel_for_each_kind_and_every_share(wide):
     assert sorted(text for text in re.findall(r">(\d\.\d\d)</text>", svg)) == sorted(shares)
 
 
-def test_a_run_without_rows_and_one_of_a_single_image_are_no_errors(runs):
+def test_runs_without_rows_or_with_a_single_image_are_accepted(runs):
     nothing = runs.study([{"measure": "objects", "value": 1, "model": "m", "prompt": "x", "seed": 0}])
     assert runs.analyses(nothing) == {}
     one = runs.analyses(runs.study(runs.rows("m", runs.prompts(ONE, "car"), [0], lambda *_: [True])))

@@ -136,7 +136,7 @@ def other_config(folder: Path, other: Path) -> Path:
     return other
 
 
-def test_what_fits_is_not_loaded_by_the_plan(tiny_timm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plan_does_not_load_valid_weights(tiny_timm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real models have a gigabyte: tensors are compared by names and shapes alone."""
     looked_at = []
 
@@ -374,7 +374,7 @@ def test_memory_that_runs_out_halves_the_batch(tiny_timm: Path, tmp_path: Path) 
     assert sizes[9:] == [6, 3, 1, 1, 1, 1, 1, 1, 1], "one that was given as well"
 
 
-def test_another_error_is_no_lack_of_memory(tiny_timm: Path, tmp_path: Path) -> None:
+def test_another_error_is_not_a_lack_of_memory(tiny_timm: Path, tmp_path: Path) -> None:
     judge = made(tiny_timm)
 
     def broken(batch: torch.Tensor) -> torch.Tensor:

@@ -34,7 +34,7 @@ def test_where_not_one_fits_that_is_raised():
     assert (batches.size, batches.halvings) == (1, 2)
 
 
-def test_another_error_is_no_lack_of_memory():
+def test_another_error_is_not_a_lack_of_memory():
     def broken(batch):
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 

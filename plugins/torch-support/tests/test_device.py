@@ -37,7 +37,7 @@ def test_devices_that_are_here(machine):
 
 
 @pytest.mark.parametrize("name", ["gpu", "meta", "xpu", "hpu", "cuda:", "cuda:x", "cuda:-1", ""])
-def test_what_is_no_device_of_ours(machine, name):
+def test_unknown_devices_are_refused(machine, name):
     machine(cuda=2, mps=True)
     for told in (select_device, check_device):
         with pytest.raises(BadOption, match=f"device '{name}': must be cpu, cuda, cuda:1 or mps"):

@@ -15,7 +15,7 @@ SPEC = "judge:weights"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def test_what_lies_here_has_no_revisions(tmp_path: Path) -> None:
+def test_local_folders_have_no_revisions(tmp_path: Path) -> None:
     hub_files.refuse_revision(None, tmp_path, SPEC)
     with pytest.raises(BadOption, match=rf"{SPEC}: {tmp_path} .* no revisions: leave out the option revision=v2"):
         hub_files.refuse_revision("v2", tmp_path, SPEC)
@@ -43,7 +43,7 @@ def test_the_commit_that_is_known_here_counts(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["./some/thing", "some/thing/else", "../thing", "some/th--ing", "some/thing.git"])
-def test_what_the_hub_does_not_accept_as_a_name_is_said_in_t2is_words(cache: Path, name: str) -> None:
+def test_names_that_the_hub_rejects_are_reported_by_t2i(cache: Path, name: str) -> None:
     assert not hub_files.is_repository(name)
     for ask in (
         lambda: hub_files.resolve_commit(name, "config.json", None, True, SPEC),
@@ -123,7 +123,7 @@ def test_without_a_network_it_is_said_at_once(
     assert hub_files.resolve_commit("some/thing", "config.json", None, False, SPEC) == COMMIT
 
 
-def test_what_is_not_here_is_told_by_the_name_that_the_user_gave() -> None:
+def test_missing_weights_are_reported_by_the_users_name() -> None:
     error = NotHere("org/model", "plugin:org/model", missing="no unet")
     assert pickle.loads(pickle.dumps(error)).args == error.args
     assert str(error.rename("sd2 -o sd2.revision=v2")) == (

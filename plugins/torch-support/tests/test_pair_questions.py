@@ -76,7 +76,7 @@ def test_definitions_that_are_none(definitions: Any) -> None:
         write_question(TEMPLATE, "a cat", definitions, A, B)
 
 
-def test_what_a_prompt_holds_is_no_place() -> None:
+def test_braces_of_prompts_are_not_placeholders() -> None:
     parts = write_question("{prompt} {first}|{second} {more}", "{first} {definitions}", "", A, B)
     assert words(parts) == "{first} {definitions} <a>|<b> {more}"
     assert parts[1::2] == [A, B]

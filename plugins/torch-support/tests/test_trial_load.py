@@ -32,7 +32,7 @@ class Loader:
             network.weight[0, 0].item()
 
 
-def test_what_fits_is_tried_without_memory_and_without_a_word(file: Path) -> None:
+def test_matching_weights_are_tried_without_memory_or_messages(file: Path) -> None:
     load = Loader(file)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -42,12 +42,12 @@ def test_what_fits_is_tried_without_memory_and_without_a_word(file: Path) -> Non
     assert torch.load(file, weights_only=True)["weight"].shape == (1000, 1000)
 
 
-def test_what_does_not_fit_raises_what_loading_raises(file: Path) -> None:
+def test_mismatched_weights_raise_the_error_of_loading(file: Path) -> None:
     with pytest.raises(RuntimeError, match="size mismatch for weight"):
         try_load(Loader(file, outputs=3))
 
 
-def test_what_cannot_be_tried_without_memory_is_loaded(file: Path) -> None:
+def test_models_that_cannot_be_tried_without_memory_are_loaded(file: Path) -> None:
     """A network that looks at values while it is built is none the worse for it."""
     load = Loader(file, reads_values=True)
     try_load(load)

@@ -42,7 +42,7 @@ def test_a_file_is_fetched_once_and_held_to_its_digest(server: Any, tmp_path: Pa
 
 
 @pytest.mark.long
-def test_what_is_cut_off_gone_or_another_file_leaves_nothing(server: Any, tmp_path: Path) -> None:
+def test_failed_downloads_leave_nothing(server: Any, tmp_path: Path) -> None:
     for sha256 in (None, DIGEST):
         assert "cut cannot be fetched (EOFError: cut off after 1279900 of 1280000 bytes)" in refused(
             server.url("cut"), sha256

@@ -128,7 +128,9 @@ def test_its_answers_depend_on_its_head(tiny: Any, coloured_detr: Path) -> None:
     assert coloured_detr / COLOURS in list(info.loading.weights(str(coloured_detr), info.options()))
 
 
-def test_what_is_no_coloured_detector_is_refused(tiny: Any, coloured_detr: Path, tmp_path: Path) -> None:
+def test_other_checkpoints_than_coloured_detectors_are_refused(
+    tiny: Any, coloured_detr: Path, tmp_path: Path
+) -> None:
     info, copy = tiny.OFFERED[NAME], broken(coloured_detr, tmp_path)
     setup = Setup(str(copy), info.options(), "cpu", None, offline=True)
     info.loading.check(setup)

@@ -96,7 +96,7 @@ def test_a_text_that_is_cut_is_said(
     assert "truncated to the model's 24: 'cut, for" in caplog.text
 
 
-def test_what_cannot_be_answered_fails_alone(tiny: Any, tiny_clip: Path, images: list[Image]) -> None:
+def test_questions_that_cannot_be_answered_fail_alone(tiny: Any, tiny_clip: Path, images: list[Image]) -> None:
     judge = tiny.made(NAME, tiny_clip)
     asked = [Query((images[0],)), Query((images[0],), ("a cat",)), Query(texts=("a cat",))]
     kinds = [isinstance(answer, Failure) for answer in tiny.ask(judge, "reward", asked)]

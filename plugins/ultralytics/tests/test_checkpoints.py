@@ -90,7 +90,7 @@ def test_reading_leaves_nothing_behind_in_this_process(trained: Path) -> None:
         (None, "does not exist"),
     ],
 )
-def test_what_is_no_checkpoint(content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_files_that_are_not_checkpoints_are_refused(content: bytes | None, said: str, tmp_path: Path) -> None:
     file = tmp_path / "it's a file.pt"
     if content is not None:
         file.write_bytes(content)
@@ -143,7 +143,7 @@ def test_classes_are_read_from_the_file(small: Any, save: Any, tmp_path: Path, t
     assert info.labels(str(file), info.options()) == (ObjectClass("mouse"), ObjectClass("cat"))
 
 
-def test_what_gives_no_masks_is_no_segmenter(small: Any, save: Any, tmp_path: Path) -> None:
+def test_models_without_masks_are_refused_as_segmenters(small: Any, save: Any, tmp_path: Path) -> None:
     file = save(small.network("yolov8n.yaml"), tmp_path / "boxes.pt")
     for argument in (str(file), "yolo11x"):
         with pytest.raises(BadModel, match=rf"gives boxes but no masks; use ultralytics-detect:{argument}"):

@@ -79,7 +79,7 @@ def test_things_are_found_where_they_are(small: Any, trained: Path, tmp_path: Pa
     assert np.abs(boxes).mean() < 2
 
 
-def test_what_is_found_depends_on_the_floor_only_below_it(trained: Path, pictures: list[Image]) -> None:
+def test_detections_above_the_floor_do_not_depend_on_it(trained: Path, pictures: list[Image]) -> None:
     low, high = (ask(made(trained, conf=conf), pictures) for conf in (0.001, 0.25))
     assert sum(map(len, low)) > sum(map(len, high)) > 0
     for a, b in zip(low, high, strict=True):
@@ -186,7 +186,7 @@ def test_half_precision(trained: Path, pictures: list[Image]) -> None:
         np.testing.assert_allclose(a.boxes[0], b.boxes[0], atol=0.5)
 
 
-def test_values_that_are_no_numbers_are_failures(trained: Path, pictures: list[Image]) -> None:
+def test_values_that_are_not_numbers_are_failures(trained: Path, pictures: list[Image]) -> None:
     judge = made(trained)
     real = judge._network
 

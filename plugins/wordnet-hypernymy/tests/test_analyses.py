@@ -104,7 +104,7 @@ def test_roots_that_are_nowhere_are_refused(tmp_path):
     assert found["root"].tolist() == ["bird.n.01", "all"]
 
 
-def test_what_is_known_of_synsets_is_found_for_concepts_of_ones_own(tmp_path):
+def test_facts_about_synsets_are_found_for_users_concepts(tmp_path):
     """And for lists of the plugin's, whose ids are synsets, alike."""
     counts, votes = tmp_path / "counts.csv", tmp_path / "votes.csv"
     counts.write_text("synset,captions\n" + "".join(f"{s},{i}\n" for i, s in enumerate(SYNSETS)))

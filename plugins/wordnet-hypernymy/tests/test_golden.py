@@ -79,7 +79,7 @@ def test_07_prompts_of_classes_themselves(golden):
         assert prompt_of(nouns(), synset, LabelOptions(definition=True)).text == expected["definition"]
 
 
-def test_what_scs_is_at_most_with_32_images(leaves):
+def test_the_maximum_of_scs_with_32_images(leaves):
     sizes = [len(leaves.below[s]) for s in leaves.evaluated if len(leaves.below[s]) > 1]
     means = {name: np.mean([getattr(scores, name)(n, 32) for n in sizes]) for name in ("balanced", "uniform")}
     assert means["balanced"] == pytest.approx(1.510107, abs=SIX)

@@ -21,7 +21,7 @@ def test_default_prompts_are_among_the_sources():
     assert {info.defaults.prompts for info in t2i_metrics()} - {None} <= SOURCES.keys()
 
 
-def test_what_depends_on_a_taxonomy_of_ones_own_depends_on_its_file(tmp_path):
+def test_fingerprints_contain_the_file_of_a_users_taxonomy(tmp_path):
     """Its digest is part of what is kept, so that a file that is altered is read again."""
     takers = [i for i in (*t2i_metrics(), *t2i_prompt_sources()) if "taxonomy" in i.options.model_fields]
     assert {"isp", "scs", "specificity", "wordnet-imagenet"} <= {info.name for info in takers}

@@ -100,7 +100,7 @@ def test_a_shift_of_all_logits_changes_nothing():
 
 
 @pytest.mark.parametrize(("classes", "images"), [(2, 32), (5, 32), (40, 32), (3, 1)])
-def test_what_scs_is_at_most(classes, images):
+def test_the_maximum_of_scs(classes, images):
     assert scores.most(classes, images) == min(log(classes), log(images))
     shown = np.arange(images) % classes
     logits = np.where(np.arange(classes) == shown[:, None], 1000.0, 0)

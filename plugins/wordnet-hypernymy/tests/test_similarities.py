@@ -108,7 +108,7 @@ def test_specificity_has_both_definitions(taxonomy):
     assert found["hypernym-over-cohyponyms"] == pytest.approx(0.45 / ((0.4 + 0.2 + 0.8 + 0.1) / 4))
 
 
-def test_what_has_no_words_is_excluded_with_its_reason(taxonomy):
+def test_synsets_without_captions_are_excluded_with_a_reason(taxonomy):
     assert values(HypernymSimilarity, "animal", taxonomy) == "animal has no hypernyms"
     assert values(CohyponymSimilarity, "animal", taxonomy) == "animal has no cohyponyms"
     # the dog's only cohyponym is the cat, with which the image has nothing in common

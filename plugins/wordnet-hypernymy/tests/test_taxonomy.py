@@ -22,14 +22,14 @@ def test_wordnet_is_all_there():
     assert "einstein.n.01" not in nouns().hyponyms("physicist.n.01")
 
 
-def test_the_nouns_are_in_an_order_of_their_own():
+def test_the_nouns_have_a_fixed_order():
     """So that they come out alike whenever they are made."""
     for i in range(len(nouns())):
         above = nouns().parents[nouns().starts[i] : nouns().starts[i + 1]].tolist()
         assert above == sorted(set(above))
 
 
-def test_what_is_above_is_found_over_all_paths_once():
+def test_ancestors_over_all_paths_are_found_once():
     above = nouns().closure("dog.n.01")
     assert {"canine.n.02", "domestic_animal.n.01", "animal.n.01", "entity.n.01"} <= above
     assert "dog.n.01" not in above

@@ -101,7 +101,7 @@ def test_undo_reaches_back_step_by_step_and_never_twice_at_once(page, voter):
     assert ann.saved == "1 vote saved"
 
 
-def test_what_is_sent_twice_counts_once(page, voter):
+def test_votes_sent_twice_count_once(page, voter):
     study, app = page
     ann = voter(app)
     form = {**ann.form(), "preference": "left"}
@@ -168,7 +168,7 @@ def test_headers_are_strict_everywhere(page):
     assert client.get("/vote").status_code == 405
 
 
-def test_pages_hold_no_script_style_or_foreign_address_of_their_own(page, voter):
+def test_pages_have_no_inline_scripts_or_styles_and_no_foreign_addresses(page, voter):
     _, app = page
     text = voter(app).page.text
     assert re.findall(r"<script[^>]*>", text) == ['<script src="/keys.js" defer>']
@@ -249,7 +249,7 @@ def test_no_path_reaches_a_file(page, path, voter):
     assert "There is nothing here." in answer.text
 
 
-def test_who_has_not_joined_sees_no_image(page, voter):
+def test_visitors_who_have_not_joined_see_no_image(page, voter):
     _, app = page
     id = re.search(r'src="/image/([\w-]+)"', voter(app).page.text)[1]
     assert TestClient(app, base_url=LOCAL).get(f"/image/{id}").status_code == 404
@@ -372,7 +372,7 @@ def test_a_body_without_end_is_refused(page, voter):
     assert ann.client.post("/vote", content=many, headers=headers).status_code == 403
 
 
-def test_who_leaves_is_forgotten_by_the_browser(page, voter):
+def test_browsers_forget_annotators_who_leave(page, voter):
     _, app = page
     ann = voter(app)
     ann.client.post("/leave", data=ann.form("/leave"))
@@ -420,7 +420,7 @@ def test_a_joining_form_that_is_sent_twice_lets_its_sender_in(page, voter):
     assert [annotator.name for annotator in study.store.annotators()] == ["Ann", "Bob"]
 
 
-def test_who_voted_before_links_were_wanted_goes_on(page, voter):
+def test_annotators_from_before_links_can_continue(page, voter):
     """Annotators in a file of votes of an earlier version have a random token, which their browsers hold."""
     study, app = page
     old = study.store.add_annotator("Ann")
@@ -457,7 +457,7 @@ def test_training_tells_what_was_right_and_must_be_passed(open_study, voter):
     assert ann.saved == "1 vote saved"
 
 
-def test_who_fails_training_too_often_is_asked_no_more(open_study, voter):
+def test_annotators_who_fail_training_too_often_are_stopped(open_study, voter):
     study, app = open_study(rules=Rules(fastest=0, training=2))
     ann = voter(app)
     for _ in range(2 * ROUNDS):
@@ -484,7 +484,7 @@ def test_controls_look_like_votes_and_stop_who_does_not_look(open_study, voter):
     assert 'action="/undo"' not in ann.page.text
 
 
-def test_who_answers_controls_well_reaches_the_end(open_study, voter):
+def test_annotators_who_pass_controls_reach_the_end(open_study, voter):
     study, app = open_study(rules=Rules(fastest=0, controls=2))
     ann = voter(app)
     while 'action="/vote"' in ann.page.text:
@@ -509,7 +509,7 @@ def test_the_last_vote_too_is_warned_of_when_it_was_quick(open_study, voter):
     assert "answers within 30 s do not count" in said
 
 
-def test_a_session_may_have_so_many_tasks(open_study, voter):
+def test_a_session_may_have_a_limited_number_of_tasks(open_study, voter):
     _, app = open_study(rules=Rules(fastest=0, tasks=3))
     ann = voter(app)
     for _ in range(3):
@@ -541,7 +541,7 @@ def test_two_grids_for_diversity(open_study, make_run, voter):
 GROUPS = {"gender": ("male", "female"), "race": ("White", "Black", "Hispanic", "Asian")}
 
 
-def test_what_is_seen_of_people(open_study, make_run, voter):
+def test_questions_about_people_in_images(open_study, make_run, voter):
     study, app = open_study(make_run(models=("apple",)), groups=GROUPS, grid=9)
     ann = voter(app)
     assert len(set(re.findall(r'<img src="/image/([\w-]+)"', ann.page.text))) == 2
@@ -580,7 +580,7 @@ def test_the_question_is_the_users(open_study, voter):
     assert better("x")[0].text == "x"
 
 
-def test_what_cannot_be_written_is_not_called_saved(page, voter, monkeypatch, capsys):
+def test_votes_that_cannot_be_written_are_not_reported_as_saved(page, voter, monkeypatch, capsys):
     study, app = page
     ann = voter(app)
 

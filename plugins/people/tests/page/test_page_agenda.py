@@ -65,7 +65,7 @@ def test_only_what_all_models_have_is_compared():
     assert len(agenda) == 3
 
 
-def test_grids_have_so_many_images_a_side():
+def test_grids_have_a_number_of_images_a_side():
     agenda = Agenda(pictures("ab", seeds=range(9)), pairs=True, grid=4)
     assert [item.seeds for item in agenda.items(("a", "b"), "p")] == [(0, 1, 2, 3), (4, 5, 6, 7)]
     alone = Agenda(pictures("ab", seeds=range(3)), pairs=False, grid=9)
@@ -96,7 +96,7 @@ def test_so_many_pairs_of_a_prompt_are_asked_about():
     assert len(few) == 4  # all sets of three of four
 
 
-def test_what_cannot_be_compared_is_said():
+def test_models_that_cannot_be_compared_are_reported():
     with pytest.raises(BadFolder, match=r"only one model \(a\)"):
         Agenda(pictures("a"), pairs=True)
     others = [*pictures("a", prompts=("p",)), *pictures("b", prompts=("q",))]

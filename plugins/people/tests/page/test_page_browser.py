@@ -226,7 +226,7 @@ def test_hostile_texts_do_nothing(served, browser, make_run, hostile):
     assert ann.said == []
 
 
-def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
+def test_questions_about_people_by_keyboard(served, browser, make_run):
     groups = {"gender": ("male", "female"), "race": ("White", "Black", "Hispanic", "Asian")}
     study, url = served(run=make_run(models=("apple",), seeds=range(9), size=32), groups=groups, grid=9)
     ann = Person(browser, url)

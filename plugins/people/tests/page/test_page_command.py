@@ -67,7 +67,7 @@ def test_images_that_are_damaged_or_gone(make_run, votes):
     assert str(image) in str(fault)
 
 
-def test_a_folder_that_is_no_run(tmp_path, votes):
+def test_a_folder_without_a_run(tmp_path, votes):
     assert "holds no run" in str(fault_of(tmp_path, *votes))
 
 

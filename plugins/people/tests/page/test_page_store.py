@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> VotingStore:
     return store
 
 
-def test_what_is_kept_is_there_for_who_opens_the_file_again(store):
+def test_stored_votes_are_there_when_the_file_is_opened_again(store):
     ann = store.add_annotator("Ann")
     assert store.add_annotator("Ann") == ann
     with store.changing():
@@ -58,7 +58,7 @@ def test_a_task_has_one_answer_at_a_time(store):
     assert store._one("select count(*) from votes") == (2,)
 
 
-def test_what_fails_half_way_leaves_nothing(store):
+def test_failed_writes_leave_nothing(store):
     ann = store.add_annotator("Ann")
     with store.changing():
         store.add_task(ann.id, task(2))
@@ -122,7 +122,7 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path, write, fault):
     assert before is None or path.read_bytes() == before
 
 
-def test_who_only_reads_makes_no_file(tmp_path):
+def test_reading_creates_no_file(tmp_path):
     with pytest.raises(BadFolder, match="no such file"):
         VotingStore(tmp_path / "votes.sqlite", must_exist=True)
     assert list(tmp_path.iterdir()) == []

@@ -104,7 +104,7 @@ def test_alpha_does_not_exist_of_nothing_shared_or_all_the_same():
         assert math.isnan(alpha(said)[0].value)
 
 
-def test_who_contradicts_himself_when_sides_are_exchanged_says_tie():
+def test_contradictory_verdicts_on_exchanged_sides_are_a_tie():
     both = [Battle("p", "a", "b", "left", judge="j"), Battle("p", "b", "a", "left", judge="j")]
     assert [said.value for said in verdicts(both)] == ["tie"]
     agreed = [Battle("p", "a", "b", "left", judge="j"), Battle("p", "b", "a", "right", judge="j")]
@@ -112,7 +112,7 @@ def test_who_contradicts_himself_when_sides_are_exchanged_says_tie():
     assert verdicts([Battle("p", "a", "b", "refused", judge="j")]) == []
 
 
-def test_what_does_not_count_is_left_out_and_counted(open_study):
+def test_answers_that_do_not_count_are_left_out_and_counted(open_study):
     study, _ = open_study(rules=Rules(fastest=0, training=2, controls=2))
 
     def careful(task):
@@ -139,7 +139,7 @@ def test_fast_votes_are_left_out(open_study):
         read_source(study.store.path)
 
 
-def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_path):
+def test_answers_about_people_are_written_as_the_metric_bias_reads_them(open_study, tmp_path):
     study, _ = open_study(groups={"gender": ("male", "female")}, grid=9)
     vote_all(study, "Ann", lambda task: {"human": "yes", "gender": "female" if task.left == "pear" else "male"})
     vote_all(study, "Bob", lambda task: {"human": "no"})

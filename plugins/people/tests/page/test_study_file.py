@@ -321,7 +321,7 @@ def test_images_of_instructions_lie_beside_them(tmp_path, source):
         read_instructions(path)
 
 
-def test_an_image_of_instructions_that_is_no_image(tmp_path):
+def test_images_of_instructions_must_be_images(tmp_path):
     (tmp_path / "x.png").write_bytes(b"not an image")
     with pytest.raises(BadOption, match="cannot be read"):
         read_instructions(write(tmp_path, "![x](x.png)", "guide.md"))
