@@ -190,7 +190,7 @@ def test_agreement_weighs_images_alike(tmp_path: Path) -> None:
     assert any("weigh" in note for note in kappa["notes"])
 
 
-def test_subsets_have_lines_of_their_own(tmp_path: Path) -> None:
+def test_subsets_have_their_own_lines(tmp_path: Path) -> None:
     lines = [
         f"ann,mistakes: text,{'yes' if n < 3 else 'no'},p{n},m,{'easy' if n < 4 else 'hard'}" for n in range(8)
     ]

@@ -83,7 +83,7 @@ def test_each_model_is_compared_with_the_baseline_alone():
         Agenda(pictures("abc"), pairs=True, baseline="d")
 
 
-def test_so_many_pairs_of_a_prompt_are_asked_about():
+def test_a_limited_number_of_pairs_of_a_prompt_is_asked_about():
     own = pictures("ab", prompts=("p",), seeds=range(32))
     assert len(Agenda(own, pairs=True, most=20)) == 20
     assert len(Agenda(own, pairs=True, most=40)) == 32  # no more than there are
