@@ -49,7 +49,7 @@ class ObjectClass:
 
     Attributes:
         name: The name that a prompt uses.
-        synset: The WordNet 3.0 noun synset, such as `car.n.01`.
+        synset: The WordNet 3.0 synset, such as `car.n.01`.
     """
 
     name: str

@@ -30,7 +30,8 @@ def count_captions(
     from t2i_core.files.spreadsheet import escape
 
     from .captions import count_captions as count
-    from .metrics import taxonomy_of
+    from .taxonomy_file import read_taxonomy
+    from .wordnet import nouns
 
     # checked before counting, which may take hours
     if not out.parent.is_dir():
@@ -43,7 +44,7 @@ def count_captions(
     if out.exists() and any(file.exists() and out.samefile(file) for file in inputs):
         raise BadFolder(f"{out}: is an input file and would be overwritten; name another file with --out")
     started = time.monotonic()
-    counts, captions = count(files, taxonomy_of(taxonomy), workers)
+    counts, captions = count(files, nouns() if taxonomy is None else read_taxonomy(taxonomy), workers)
     try:
         with replace_file(out) as part, part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)

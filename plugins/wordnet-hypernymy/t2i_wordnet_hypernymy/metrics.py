@@ -30,15 +30,15 @@ from .options import HypernymyOptions, IspOptions, ScsOptions
 from .sweeps import blocks_of_seeds, by_images, planes, split_runs
 from .taxonomy import Taxonomy
 from .taxonomy_file import read_taxonomy
-from .wordnet import nouns
+from .wordnet import wordnet
 
 NEED = "classes"
 Facets = dict[str, str | int | float]
 
 
 def taxonomy_of(file: Path | None) -> Taxonomy:
-    """Return the taxonomy in a user's file, or WordNet's nouns if None."""
-    return nouns() if file is None else read_taxonomy(file)
+    """Return the taxonomy in a user's file, or WordNet's nouns and verbs if None."""
+    return wordnet() if file is None else read_taxonomy(file)
 
 
 def asked_class(prompt: Prompt) -> ObjectClass:

@@ -8,10 +8,17 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from t2i_core.api.options import ExecutionOption, Options
 
+from .templates import Template
+
 TAXONOMY = Field(
     None,
     description="File with your own taxonomy instead of WordNet's nouns: two names per line, the narrower first, "
     "separated by a tab or comma.",
+)
+
+TEMPLATE = (
+    "sentence: An image of a/an LEMMA. (hypernymy paper). phrase: An image of LEMMA (taxonomy paper). Or your own "
+    "text with {lemma} (lower case) or {Lemma}, and {a} for a or an."
 )
 
 IMAGES = "Numbers of images per synset for which the score is also computed, in up to four disjoint runs."
@@ -67,9 +74,7 @@ class HyponymCosineOptions(Options):
         description="Classes of the classifier, the hyponyms that count. lowest: the nodes of the taxonomy with "
         "none below; FILE: one synset or name per line. By default imagenet-1k, or lowest with your own taxonomy.",
     )
-    template: Literal["sentence", "phrase"] = Field(
-        "sentence", description="sentence: An image of a/an LEMMA. phrase: An image of LEMMA."
-    )
+    template: Template = Field("sentence", description=TEMPLATE)
 
 
 CLIPSCORE_WEIGHT = 2.5
@@ -114,11 +119,7 @@ class SimilarityOptions(Options):
 class SynsetPromptOptions(Options):
     """Options that say how synsets become prompts."""
 
-    template: Literal["sentence", "phrase"] = Field(
-        "sentence",
-        description="sentence: An image of a/an LEMMA. (hypernymy paper). phrase: An image of LEMMA (taxonomy "
-        "paper).",
-    )
+    template: Template = Field("sentence", description=TEMPLATE)
     definition: bool = Field(False, description="Whether the prompt ends with the definition in brackets.")
 
 
@@ -139,11 +140,7 @@ class NearLeafOptions(LabelOptions):
 class PhraseOptions(SynsetPromptOptions):
     """Options that say how synsets become prompts in the taxonomy paper."""
 
-    template: Literal["sentence", "phrase"] = Field(
-        "phrase",
-        description="phrase: An image of LEMMA (taxonomy paper). sentence: An image of a/an LEMMA. (hypernymy "
-        "paper).",
-    )
+    template: Template = Field("phrase", description=TEMPLATE)
     definition: bool = Field(True, description="Whether the prompt ends with the definition in brackets.")
 
 

@@ -53,6 +53,7 @@ _CODE = (
     "options.py",
     "metrics.py",
     "data/nouns.npz",
+    "data/verbs.npz",
 )
 
 
@@ -133,7 +134,7 @@ def t2i_metrics() -> list[MetricInfo]:
             options=HyponymCosineOptions,
             about=About(citation=HYPERNYMY),
             create=_metric("texts", "HyponymCosine"),
-            code=(*_CODE, "texts.py", "prompts.py", "classes.py", "data/imagenet-1k.txt", "data/mini-world.txt"),
+            code=(*_CODE, "texts.py", "templates.py", "classes.py", "data/imagenet-1k.txt", "data/mini-world.txt"),
             loading=Loading(weights=_find_files),
             measures=(
                 Measure("hyponym-cosine", "Mean cosine over hyponyms.", low=-1, high=1, higher_is_better=None),
@@ -209,12 +210,17 @@ def _metric(module: str, cls: str) -> Callable[[Setup[Any]], Metric]:
 
 
 def _source(
-    name: str, summary: str, options: type[Options], citation: str, function: str, labels: bool = False
+    name: str,
+    summary: str,
+    options: type[Options],
+    citation: str,
+    function: str,
+    labels: bool = False,
+    argument: str | None = None,
 ) -> PromptSourceInfo:
     def prompts(setup: Setup[Any]) -> Iterable[Prompt]:
-        from . import prompts
-
-        found: Iterable[Prompt] = getattr(prompts, function)(setup)
+        module = import_module("t2i_wordnet_hypernymy.prompts")
+        found: Iterable[Prompt] = getattr(module, function)(setup)
         return found
 
     return PromptSourceInfo(
@@ -224,14 +230,26 @@ def _source(
         about=About(citation=citation),
         prompts=prompts,
         reads_labels=labels,
+        argument=argument,
         loading=Loading(weights=_find_taxonomy_file if "taxonomy" in options.model_fields else None),
     )
 
 
-def _concepts(setup: Setup[PhraseOptions]) -> Iterable[Prompt]:
-    from .concepts_file import read_concepts
+def _file_source(name: str, summary: str, argument: str, function: str) -> PromptSourceInfo:
+    def prompts(setup: Setup[PhraseOptions]) -> Iterable[Prompt]:
+        module = import_module("t2i_wordnet_hypernymy.concepts_file")
+        found: Iterable[Prompt] = getattr(module, function)(setup)
+        return found
 
-    return read_concepts(setup)
+    return PromptSourceInfo(
+        name=name,
+        summary=summary,
+        argument=argument,
+        needs_argument=True,
+        options=PhraseOptions,
+        about=About(citation=TAXONOMY),
+        prompts=prompts,
+    )
 
 
 @hookimpl
@@ -271,19 +289,24 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         _source(
             "wordnet-random",
-            "Random sample of synsets by their relations: 1202 prompts.",
+            "Random sample of synsets by their relations: 1202 prompts, drawn anew or as published.",
             RandomOptions,
             TAXONOMY,
             "random_split",
+            argument="FILE: the published list of concepts (data/main.csv), instead of a new draw",
         ),
         _source("wordnet-all", "All 82,115 noun synsets of WordNet 3.0.", PhraseOptions, TAXONOMY, "all_nouns"),
-        PromptSourceInfo(
-            name="concepts",
-            summary="Your own concepts: lemma, synset and optionally a definition.",
-            argument="FILE: a CSV or TSV file with the columns lemma, synset, definition; all others are facets",
-            needs_argument=True,
-            options=PhraseOptions,
-            about=About(citation=TAXONOMY),
-            prompts=_concepts,
+        _file_source(
+            "taxonomy-predictions",
+            "Concepts that a model predicted: the published ones, or a list of your own.",
+            "FILE: the published list of concepts, or a CSV or TSV file with the columns synset, lemma, "
+            "definition, subset",
+            "read_predictions",
+        ),
+        _file_source(
+            "concepts",
+            "Your own concepts: synset, and optionally lemma and definition.",
+            "FILE: a CSV or TSV file with the columns synset, lemma, definition; all others are facets",
+            "read_concepts",
         ),
     ]

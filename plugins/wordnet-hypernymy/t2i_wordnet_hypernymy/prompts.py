@@ -1,21 +1,22 @@
-"""Prompts from synsets: the papers' templates and lists of prompts."""
+"""Prompts from synsets: the papers' lists of prompts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Literal
 
 import numpy as np
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
 
+from .concepts_file import read_random_split
 from .leaves import Leaves, node_of
 from .metrics import taxonomy_of
 from .options import LabelOptions, NearLeafOptions, PhraseOptions, RandomOptions, SynsetPromptOptions
 from .taxonomy import Taxonomy
 from .taxonomy_file import is_synset
+from .templates import text_of
 from .wordnet import imagenet_classes, mini_world, nouns
 
 EASY_ROOTS = (
@@ -28,15 +29,6 @@ EASY_ROOTS = (
 
 RELATIONS = ("hypernymy", "hyponymy", "mixing")
 RELATION_ODDS = (0.8, 0.1, 0.1)
-
-
-def text_of(lemma: str, definition: str, template: Literal["sentence", "phrase"]) -> str:
-    """Return the text of a prompt, with the definition in brackets unless it is empty."""
-    bracket = f" ({definition})" if definition else ""
-    if template == "phrase":
-        return f"An image of {lemma}{bracket}"
-    lower = lemma.lower()
-    return f"An image of {'an' if lower[0] in 'aeiou' else 'a'} {lower}{bracket}."
 
 
 def prompt_of(taxonomy: Taxonomy, synset: str, options: SynsetPromptOptions, **facets: str) -> Prompt:
@@ -116,7 +108,7 @@ def all_nouns(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
 
 
 def random_split(setup: Setup[RandomOptions]) -> Iterator[Prompt]:
-    """Yield prompts for a random sample of edges and nodes of WordNet, no synset twice.
+    """Yield prompts for a random sample of edges and nodes of WordNet, no synset twice, or for a published one.
 
     The prompt of an edge asks for the narrower synset (hypernymy) or the broader one (hyponymy). Mixing samples
     synsets with two hypernyms or more.
@@ -124,6 +116,9 @@ def random_split(setup: Setup[RandomOptions]) -> Iterator[Prompt]:
     Raises:
         BadPrompts: WordNet has fewer items of a relation than the options request.
     """
+    if setup.argument is not None:
+        yield from read_random_split(setup)
+        return
     options = setup.options
     rng = np.random.default_rng(options.seed)
     if options.drawn is None:

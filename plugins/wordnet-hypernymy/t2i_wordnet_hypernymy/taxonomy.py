@@ -1,4 +1,4 @@
-"""The taxonomy: nouns and their direct hypernyms, in compact arrays."""
+"""The taxonomy: nouns and verbs with their direct hypernyms, in compact arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2i_core.api.errors import BadPrompts, did_you_mean, join_clauses
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy:
-    """Directed acyclic graph of nouns.
+    """Directed acyclic graph of nouns and verbs.
 
     Attributes:
         names: Names of the nodes: `dog.n.01`, or any word in a user's own taxonomy.

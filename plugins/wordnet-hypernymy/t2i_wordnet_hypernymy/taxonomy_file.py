@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ from t2i_core.api.errors import BadOption, did_you_mean
 from t2i_core.io.text_file import read_text
 
 from .taxonomy import Taxonomy
-from .wordnet import nouns
+from .wordnet import wordnet
+
+_SYNSET = re.compile(r".+\.[nv]\.\d+")
 
 
 def read_taxonomy(path: Path) -> Taxonomy:
@@ -44,25 +47,24 @@ def read_taxonomy(path: Path) -> Taxonomy:
         np.cumsum([0, *map(len, above.values())], dtype=np.int32),
         np.array([number_of[parent] for parents in above.values() for parent in parents], np.int32),
         tuple(_lemmas(name) for name in above),
-        tuple(nouns().definition(name) if name in nouns() else "" for name in above),
+        tuple(wordnet().definition(name) if name in wordnet() else "" for name in above),
         path,
     )
 
 
 def is_synset(name: str) -> bool:
-    """Return whether a name has the form of WordNet's nouns: dog.n.01."""
-    lemma, _, rest = name.partition(".n.")
-    return bool(lemma) and rest.isdigit()
+    """Return whether a name has the form of WordNet's nouns and verbs: dog.n.01, run.v.01."""
+    return _SYNSET.fullmatch(name) is not None
 
 
 def _check_name(name: str, where: str) -> None:
-    if is_synset(name) and name not in nouns():
-        near = did_you_mean(name, nouns().near(name))
-        raise BadOption(f"{where}: {name!r} is not a noun of WordNet 3.0{near}")
+    if is_synset(name) and name not in wordnet():
+        near = did_you_mean(name, wordnet().near(name))
+        raise BadOption(f"{where}: {name!r} is not a noun or verb of WordNet 3.0{near}")
 
 
 def _lemmas(name: str) -> str:
-    return nouns().lemma_lines[nouns().number(name)] if name in nouns() else name.replace(" ", "_")
+    return wordnet().lemma_lines[wordnet().number(name)] if name in wordnet() else name.replace(" ", "_")
 
 
 def _check_cycles(above: dict[str, dict[str, None]], path: Path) -> None:

@@ -21,7 +21,7 @@ from .classes import find_classes
 from .leaves import Leaves, asked_node
 from .metrics import asked_class, taxonomy_of
 from .options import HyponymCosineOptions
-from .prompts import text_of
+from .templates import text_of
 
 NEED = "texts"
 

@@ -1,4 +1,4 @@
-"""WordNet 3.0's nouns and the lists of synsets in this package, which `make_nouns` creates."""
+"""WordNet 3.0's nouns and verbs and the lists of synsets in this package, which `make_data` creates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .taxonomy import Taxonomy
 
 DATA = Path(__file__).parent / "data"
 NOUNS = DATA / "nouns.npz"
+VERBS = DATA / "verbs.npz"
+EXCEPTIONS = DATA / "noun-exceptions.txt"
 IMAGENET = DATA / "imagenet-1k.txt"
 MINI = DATA / "mini-world.txt"
 
@@ -18,7 +20,30 @@ MINI = DATA / "mini-world.txt"
 @cache
 def nouns() -> Taxonomy:
     """Return WordNet 3.0's 82,115 noun synsets with their hypernyms; instances of classes have no hypernyms."""
-    with np.load(NOUNS) as data:
+    return _load(NOUNS)
+
+
+@cache
+def verbs() -> Taxonomy:
+    """Return WordNet 3.0's 13,767 verb synsets with their hypernyms."""
+    return _load(VERBS)
+
+
+@cache
+def wordnet() -> Taxonomy:
+    """Return the nouns followed by the verbs, which have no edges between them."""
+    first, second = nouns(), verbs()
+    return Taxonomy(
+        (*first.names, *second.names),
+        np.concatenate((first.starts, second.starts[1:] + first.starts[-1])),
+        np.concatenate((first.parents, second.parents + len(first))),
+        (*first.lemma_lines, *second.lemma_lines),
+        (*first.definitions, *second.definitions),
+    )
+
+
+def _load(path: Path) -> Taxonomy:
+    with np.load(path) as data:
         names, lemmas, definitions = (
             tuple(data[key].tobytes().decode().split("\n")) for key in ("names", "lemmas", "definitions")
         )

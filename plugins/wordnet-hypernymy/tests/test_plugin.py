@@ -44,6 +44,7 @@ OWN: dict[str, dict[str, Any]] = {
     "lemma-similarity": {"options": {"scale": "cosine"}},
     "wordnet-near-leaf": {"options": {"count": 3}},
     "concepts": {"argument": str(Path(__file__).parent / "concepts.csv")},
+    "taxonomy-predictions": {"argument": str(Path(__file__).parent / "concepts.csv")},
     "wordnet-all": {"pytestmark": pytest.mark.slow},
 }
 ABOVE_LABELS = {"prompts": "wordnet-imagenet", "resolver_parts": (SOURCES["wordnet-imagenet"],)}

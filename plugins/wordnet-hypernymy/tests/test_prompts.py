@@ -129,7 +129,8 @@ def test_concepts_of_ones_own():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "line 1: no column .lemma.; the table must have the columns lemma, synset"),
+        ("", "line 1: no column .synset."),
+        ("lemma\ndog\n", "line 1: no column .synset."),
         ("lemma,synset\n", "no concepts"),
         ("lemma,synset\ndog,\n", "line 2: column 'synset' is empty"),
         ("lemma,synset\ndog,dogg.n.01\n", "line 2: 'dogg.n.01' is not in the taxonomy"),

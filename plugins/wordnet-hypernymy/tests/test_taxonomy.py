@@ -111,7 +111,7 @@ def test_commas_do_too(tmp_path):
         ("a\ta\n", "has a cycle: a < a"),
         (
             "dog.n.01\tcanin.n.02\n",
-            "line 1: 'canin.n.02' is not a noun of WordNet 3.0: did you mean .*'canine.n.02'",
+            "line 1: 'canin.n.02' is not a noun or verb of WordNet 3.0: did you mean .*'canine.n.02'",
         ),
         ("a b c\n", "line 1: the line must be two names"),
         ("a\tb\tc\n", "line 1: the line must be two names"),
