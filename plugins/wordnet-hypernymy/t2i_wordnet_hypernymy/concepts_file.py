@@ -39,7 +39,7 @@ PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class Concept:
+class ListedConcept:
     """One line of a file.
 
     Attributes:
@@ -139,7 +139,7 @@ def _merge(prompts: Iterable[Prompt]) -> list[Prompt]:
     return list(merged.values())
 
 
-def list_concepts(path: Path) -> list[Concept]:
+def list_concepts(path: Path) -> list[ListedConcept]:
     """Return the lines of a file of concepts or of the published list.
 
     Raises:
@@ -156,7 +156,7 @@ def list_concepts(path: Path) -> list[Concept]:
     return [_read_concept(row, f"{path}, line {row.line}", published) for row in rows]
 
 
-def _read_concept(row: TableRow, where: str, published: bool) -> Concept:
+def _read_concept(row: TableRow, where: str, published: bool) -> ListedConcept:
     prefix = "core_" if published else ""
     synset = row.cells.get(f"{prefix}synset", "")
     if not synset:
@@ -168,7 +168,7 @@ def _read_concept(row: TableRow, where: str, published: bool) -> Concept:
     facets = {name: cell for name, cell in row.cells.items() if name not in COLUMNS}
     if published:
         facets = {"subset": _name_subset(row.cells["subset"])} if "subset" in row.cells else {}
-    return Concept(
+    return ListedConcept(
         where,
         row.cells.get(f"{prefix}lemma", wordnet().lemmas(synset)[0]).replace("_", " "),
         synset,

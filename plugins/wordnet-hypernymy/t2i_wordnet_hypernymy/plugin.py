@@ -298,7 +298,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         _source("wordnet-all", "All 82,115 noun synsets of WordNet 3.0.", PhraseOptions, TAXONOMY, "all_nouns"),
         _file_source(
             "taxonomy-predictions",
-            "Concepts that a model predicted: the published ones, or a list of your own.",
+            "Concepts that a model predicted: the published ones, or those of your own list.",
             "FILE: the published list of concepts, or a CSV or TSV file with the columns synset, lemma, "
             "definition, subset",
             "read_predictions",
