@@ -13,6 +13,8 @@ from t2i_core.statistics import Estimate, mean_interval
 
 from .answer_groups import group_by_question, read_rating, weigh_answers
 
+YES, NO = "yes", "no"
+
 QUESTION = "new prompts of this kind, these raters"
 """The question that the intervals answer."""
 
@@ -89,6 +91,8 @@ def _sort_choices(counts: Counter[str]) -> list[str]:
 
 def _count(question: str, model: str, answers: Sequence[HumanAnswer]) -> list[dict[str, Any]]:
     counts = Counter(answer.answer for answer in answers)
+    if ": " in question and all(set(answer.choices) == {YES, NO} for answer in answers):
+        counts = Counter({YES: counts[YES]})  # one of several choices of a question: how often it was chosen
     return [
         {
             "question": question,

@@ -190,6 +190,14 @@ def test_agreement_weighs_images_alike(tmp_path: Path) -> None:
     assert any("weigh" in note for note in kappa["notes"])
 
 
+def test_a_tag_that_nobody_chose_has_a_count_of_0_with_its_interval(tmp_path: Path) -> None:
+    lines = [f"ann,mistakes: text,no,p{n},m,yes | no" for n in range(8)]
+    path = write(tmp_path / "tags.csv", "rater,question,answer,prompt,left,choices", *lines)
+    (line,) = ask(path, "tally")["answers"]
+    assert (line["answer"], line["count"], line["n"], line["share"], line["ci"][0]) == ("yes", 0, 8, 0, 0)
+    assert 0 < line["ci"][1] < 0.5
+
+
 def test_subsets_have_their_own_lines(tmp_path: Path) -> None:
     lines = [
         f"ann,mistakes: text,{'yes' if n < 3 else 'no'},p{n},m,{'easy' if n < 4 else 'hard'}" for n in range(8)

@@ -80,6 +80,7 @@ class Agenda:
                 "name runs with the same prompts and seeds"
             )
         self._given: Counter[tuple[object, ...]] = Counter()
+        self._begun: dict[VoteItem, None] = {}  # in the order in which they were begun
 
     def __len__(self) -> int:
         return sum(len(self.items(group, prompt)) for group, prompts in self._groups.items() for prompt in prompts)
@@ -124,9 +125,14 @@ class Agenda:
     def give(self, item: VoteItem) -> None:
         """Count an item as shown once more."""
         self._given.update([(item.models,), (item.models, item.prompt), (item.prompt,), (item,)])
+        wanted = self._given[item,] < self._each and item.models in self._groups
+        if wanted and item in self.items(item.models, item.prompt):
+            self._begun[item] = None
+        else:
+            self._begun.pop(item, None)
 
     def choose(self, done: Container[VoteItem], random: Random) -> VoteItem | None:
-        """Return the next item for an annotator.
+        """Return the next item for an annotator: first those that others have begun and too few have seen.
 
         Args:
             done: Items that the annotator has already seen.
@@ -135,22 +141,20 @@ class Agenda:
         Returns:
             The item, or None if nothing is left.
         """
+        if begun := [item for item in self._begun if item not in done]:
+            return min(begun, key=lambda item: (-self._given[item,], random.random()))
         for group in sorted(self._groups, key=lambda group: (self._given[group,], random.random())):
             for prompt in self._prompts(group, random):
                 items = [item for item in self.items(group, prompt) if item not in done]
                 if items:
-                    return min(items, key=lambda item: (self._urgency(self._given[item,]), random.random()))
+                    return min(items, key=lambda item: (self._given[item,], random.random()))
         return None
 
     def _prompts(self, group: tuple[str, ...], random: Random) -> list[str]:
         def key(prompt: str) -> tuple[float, ...]:
-            return self._urgency(self._given[group, prompt]), self._given[prompt,], random.random()
+            return self._given[group, prompt], self._given[prompt,], random.random()
 
         return sorted(self._groups[group], key=key)
-
-    def _urgency(self, given: int) -> int:
-        """Return the sort key: items shown to fewer than `each` annotators first, then the least shown."""
-        return 0 if 0 < given < self._each else 1 + given
 
 
 def count_things(count: int, what: str) -> str:

@@ -56,6 +56,22 @@ def test_where_several_people_are_wanted_what_was_begun_comes_first():
     assert sorted(given.values()) == [3, 3]
 
 
+def test_people_meet_on_an_item_before_the_next_is_begun():
+    agenda, random = Agenda(pictures("abc", seeds=range(20)), pairs=True, each=3), Random(0)
+    done = {name: set() for name in "xyz"}
+    for number in range(40):  # x is quicker than the others
+        for name in "xxyz" if number % 2 else "xyz":
+            item = agenda.choose(done[name], random)
+            agenda.give(item)
+            done[name].add(item)
+    given = Counter(item for own in done.values() for item in own)
+    assert Counter(given.values()).most_common(1)[0][0] == 3
+    assert done["y"] <= done["x"]
+    assert done["z"] <= done["x"]
+    spread = Counter(item.models for item in given)
+    assert max(spread.values()) - min(spread.values()) <= 3  # votes are balanced, of which an item gets up to 3
+
+
 def test_only_what_all_models_have_is_compared():
     own = [p for p in pictures("ab") if not (p.model == "b" and (p.prompt, p.seed) == ("q", 0))]
     own = [p for p in own if not (p.model == "a" and p.prompt == "r")]
