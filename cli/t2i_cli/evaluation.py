@@ -116,7 +116,7 @@ class CommandEvaluator:
 
 def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
     """Plan a request, print the plan and run it; return None if `dry_run` is true."""
-    if not wanted.models:
+    if not wanted.models and not wanted.metrics:
         raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
     if dry_run:
         expected = forecast(wanted, registry)

@@ -35,6 +35,8 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
         console.print(shown(reason))
     for what in ("images", "observations") if measures else ("images",):
         console.print(shown(_format_work(what, plan[what])))
+    for paid in plan.get("paid_requests", ()):
+        console.print(shown(_format_cost(paid), "bold"))
     if plan["sinks"]:
         console.print(shown(f"sinks: {', '.join(plan['sinks'])}"))
     for note in plan["notes"]:
@@ -62,6 +64,12 @@ def _format_seeds(seeds: Sequence[int]) -> str:
         return f"{len(seeds)} ({seeds[0]}-{seeds[-1]})"
     text = ", ".join(map(str, seeds[:6]))
     return f"{len(seeds)} ({text}{', ...' if len(seeds) > 6 else ''})"
+
+
+def _format_cost(paid: Mapping[str, Any]) -> str:
+    count = paid["to_make"] + paid["unknown"]
+    up_to = "up to " if paid["unknown"] else ""
+    return f"cost: {up_to}{count:,} requests to {paid['judge']}, which may charge for each; --limit asks fewer"
 
 
 def _format_work(what: str, work: Mapping[str, Any]) -> str:

@@ -467,6 +467,18 @@ def test_the_forecast_counts_once_what_metrics_and_samples_share() -> None:
     assert counts(seeds=(0, 1, 2, 3)) == [(2, 6), (2, 8)]
 
 
+def test_the_forecast_counts_the_requests_to_each_paid_judge() -> None:
+    free = judge("free", lambda query: Embedding(np.ones(3, np.float32)), "embed")
+    paid = replace(free, name="paid", paid=lambda argument, options: True)
+    shared = MetricInfo(name="shared", summary="s", create=Shared, measures=BRIGHTNESS.measures)
+    request = Request((shared,), (ModelRequest(TEST_MODEL),), ("test-prompts",), seeds=(0, 1, 2))
+    resolver = StaticResolver(free, paid, TEST_PROMPTS)
+    both = forecast_plan(make_plan(replace(request, judges=("free", "paid")), resolver))
+    count = both["observations"]["to_make"] // 2
+    assert both["paid_requests"] == [{"judge": "paid", "to_make": count, "kept": 0, "unknown": 0}]
+    assert "paid_requests" not in forecast_plan(make_plan(replace(request, judges=("free",)), resolver))
+
+
 def test_the_forecast_says_which_images_a_folder_lacks(tmp_path: Path) -> None:
     def look_up(request: Any) -> Any:
         if request.seed == 3:

@@ -231,6 +231,8 @@ class JudgeInfo(_Info):
         by_people: True if it gives people's answers: it gets the place of each image in the run (`Image.place`),
             judges images of any domain, and can be asked only what people can be asked. t2i never chooses such a
             judge by itself.
+        paid: Returns True if requests may cost money, given argument and options. The plan then says how many
+            there are, before anything is asked. If None, they cost nothing.
     """
 
     capabilities: Mapping[Capability, frozenset[str]]
@@ -240,6 +242,7 @@ class JudgeInfo(_Info):
     floor: float | str = 0.0
     reads_truth: bool = False
     by_people: bool = False
+    paid: Callable[[str | None, Any], bool] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,12 +255,15 @@ class MetricInfo(_Info):
         defaults: Prompts, seeds and judges for photographs.
         version: Increased when the metric's numbers change. The manifest records it, and stored runs with
             different versions are not compared. No stored image or observation depends on it.
+        models: Returns the models that its options bring, by label, given the options (files that name models).
+            They are used if the user names no model.
     """
 
     create: Callable[[Setup[Any]], Metric]
     measures: tuple[Measure, ...]
     defaults: Defaults = Defaults()
     version: int = 1
+    models: Callable[[Any], Mapping[str, ExistingImagesInfo]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

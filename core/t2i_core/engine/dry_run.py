@@ -16,7 +16,7 @@ from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric_input import Need, Sample
 from ..api.plugin_guard import guard_plugin
-from ..api.plugin_info import ExistingImagesInfo
+from ..api.plugin_info import ExistingImagesInfo, JudgeInfo
 from ..api.progress import Progress
 from ..api.resolver import Resolver
 from ..files.write_check import find_write_obstacle
@@ -131,7 +131,7 @@ def forecast_plan(plan: Plan, read_only: bool = False) -> dict[str, Any]:
     )
     with Store(fresh=plan.request.fresh, read_only=read_only) as store:
         images, lacking, failures = _forecast_images(plan, store)
-        observations = {"observations": asdict(_forecast_observations(plan, store, failures))} if plan.jobs else {}
+        observations = _forecast_judges(plan, store, failures) if plan.jobs else {}
     return {
         "folder": str(plan.folder) if is_named else None,
         "jobs": [
@@ -212,23 +212,46 @@ def _look_up(info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid]
     return len(wanted), lacking
 
 
-def _forecast_observations(plan: Plan, store: Store, failures: Failures) -> Work:
-    """Count queries, each once even if several needs and samples share it.
+def _forecast_judges(plan: Plan, store: Store, failures: Failures) -> dict[str, Any]:
+    """Return the observations of all judges together, and those of each paid judge."""
+    every = Work()
+    paid: dict[str, Work] = {}
+    for group in group_queries(plan.jobs):
+        works = [every]
+        if _is_paid(group.component):
+            works.append(paid.setdefault(group.component.spec, Work()))
+        _count_queries(works, group, store, failures)
+    requests = [
+        {"judge": spec, "to_make": work.to_make, "kept": work.kept, "unknown": work.unknown}
+        for spec, work in paid.items()
+    ]
+    return {"observations": asdict(every), **({"paid_requests": requests} if requests else {})}
+
+
+def _is_paid(component: Component[Any]) -> bool:
+    """Return whether requests to a judge may cost money."""
+    info = component.info
+    if not isinstance(info, JudgeInfo) or info.paid is None:
+        return False
+    with guard_plugin(component, "to say whether it is paid"):
+        return bool(info.paid(component.argument, component.options))
+
+
+def _count_queries(works: Sequence[Work], group: QueryGroup, store: Store, failures: Failures) -> None:
+    """Count the queries of a group, each once even if several needs and samples share it.
 
     Images that do not exist yet are all taken to be different.
     """
-    work = Work()
-    for group in group_queries(plan.jobs):
-        known, unknown = (
-            set(chain.from_iterable(index_queries(part, store, failures, _gather_planned).values()))
-            for part in _split_by_absence(group)
-        )
+    known, unknown = (
+        set(chain.from_iterable(index_queries(part, store, failures, _gather_planned).values()))
+        for part in _split_by_absence(group)
+    )
+    keys = list(known)
+    kept = sum(value is not None for block in iterate_blocks(keys) for value in store.get_many(block))
+    for work in works:
         work.unknown += len(unknown - known)
-        keys = list(known)
-        kept = sum(value is not None for block in iterate_blocks(keys) for value in store.get_many(block))
         work.add(len(keys) - kept, store.rate(group.component.judge_fingerprint))
         work.kept += kept
-    return work
 
 
 def _split_by_absence(group: QueryGroup) -> tuple[QueryGroup, QueryGroup]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..api.errors import BadOption, BrokenPlugin
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo
+from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo, MetricInfo
 from ..api.prompt import ObjectClass
 from ..api.redaction import redact
 from .component import Component
@@ -28,6 +28,26 @@ def list_models(finder: ComponentFinder) -> list[Model]:
         if labels.count(label) > 1:
             raise BadOption(f"two models have the label {label!r}; give each its own label")
     return models
+
+
+def bring_models(finder: ComponentFinder) -> tuple[ModelRequest, ...]:
+    """Return the models that the options of a request's metrics bring, because the user named none.
+
+    Raises:
+        BadOption: If they bring none.
+    """
+    found: dict[str, ModelRequest] = {}
+    for asked in finder.request.metrics:
+        metric: Component[MetricInfo] = finder.find("metric", asked)
+        if metric.info.models is not None:
+            with guard_plugin(metric, "to say which models its options bring"):
+                brought = metric.info.models(metric.options)
+            found |= {label: ModelRequest(info, label) for label, info in brought.items() if label not in found}
+    if not found:
+        raise BadOption(
+            "no model to evaluate; name one with --model (t2i list-plugins --kind generator shows them)"
+        )
+    return tuple(found.values())
 
 
 def label_generator(generator: Component[GeneratorInfo], label: str, settings: dict[str, Any]) -> Model:

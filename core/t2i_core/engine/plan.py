@@ -21,7 +21,7 @@ from .component import Component
 from .component_finder import ComponentFinder
 from .job import Job, SampleSet, name_panels
 from .judge_choice import Panel, list_panels
-from .model_list import label_generator, list_models
+from .model_list import bring_models, label_generator, list_models
 from .need_service import serve_needs
 from .preflight import refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_lists import KnownClasses, PromptLists
@@ -94,9 +94,10 @@ def make_plan(
     Raises:
         T2IError: If something is wrong with the request.
     """
+    finder = ComponentFinder(request, resolver, dry)
     if not request.models:
-        raise BadOption("no model to evaluate; name one with --model")
-    return _Planner(ComponentFinder(request, resolver, dry)).plan(with_sinks)
+        finder.request = replace(request, models=bring_models(finder))
+    return _Planner(finder).plan(with_sinks)
 
 
 class _Planner:

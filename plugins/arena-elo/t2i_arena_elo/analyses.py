@@ -10,6 +10,7 @@ from t2i_core.api.figure import BarChart, ForestPlot
 from t2i_core.api.study import Analysis, Study
 
 from .battles import VERDICTS, Battles
+from .online import rate_online
 from .options import EloOptions
 from .ratings import Ratings, rate
 from .rows import battles_of
@@ -45,8 +46,25 @@ def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
     summary = "Outcomes of each model's battles, as shares of all of them, including those without a verdict."
     yield Analysis("verdicts", summary, pd.concat(shares, ignore_index=True), _stack_outcomes(shares[0]))
     yield Analysis("images", IMAGES, images(study.samples))
+    yield _rate_online(battles, options)
     yield from compare_sources(study, options)
     yield from top_one(study, whole, by_level)
+
+
+def _rate_online(battles: Battles, options: EloOptions) -> Analysis:
+    """Return online Elo beside the Bradley-Terry ratings, in the order of the rows and over shuffled orders."""
+    table = rate_online(battles, k_factor=options.k_factor, ties=options.ties)
+    summary = (
+        f"Online Elo with K = {options.k_factor:g}, for comparison with old leaderboards. The rating depends on the "
+        "order of the rows; over shuffled orders: mean, middle 95 % (no confidence interval) and extremes."
+    )
+    figure = ForestPlot(
+        label="model",
+        value="mean",
+        ticks={"rating": "in the order of the rows"},
+        title="online Elo, middle 95 % of shuffled orders",
+    )
+    return Analysis("online", summary, table, figure)
 
 
 def _rated(battles: Battles, options: EloOptions) -> Ratings:

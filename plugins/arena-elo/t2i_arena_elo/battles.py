@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from t2i_core.api.facet_levels import split_levels
 
 Verdict = Literal["left", "right", "tie", "both-bad", "unparsable", "refused", "failed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -168,3 +169,13 @@ class Battles:
         """Return the number of battles by verdict."""
         found = np.bincount(self.verdict, minlength=len(VERDICTS)).tolist()
         return dict(zip(VERDICTS, found, strict=True))
+
+
+def split_subsets(battles: Battles) -> dict[str, Battles]:
+    """Return the battles of each subset, in order of appearance; a battle may be in several subsets."""
+    levels: dict[str, list[int]] = {}
+    for code, subset in enumerate(battles.subsets):
+        for level in split_levels(subset) if subset else ():
+            levels.setdefault(str(level), []).append(code)
+    found = {level: battles.take(np.isin(battles.subset, codes)) for level, codes in levels.items()}
+    return {level: own for level, own in found.items() if len(own)}

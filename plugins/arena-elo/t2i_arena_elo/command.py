@@ -31,6 +31,12 @@ def tally(
     ] = "half",
     position: Annotated[bool, typer.Option(help="Fit the advantage of being shown first.")] = True,
     rounds: Annotated[int, typer.Option(min=100, metavar="N", help="Number of bootstrap rounds.")] = 1000,
+    online: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01, metavar="K", help="Rate by online Elo with this K-factor as well (old leaderboards: 4)."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Rate models by the verdicts of people and models, and show how far the judges agree."""
@@ -38,5 +44,5 @@ def tally(
     from .tally import as_text
     from .tally import tally as add_up
 
-    found = add_up([read_source(path) for path in sources], ties, rounds, position)
+    found = add_up([read_source(path) for path in sources], ties, rounds, position, online)
     print(json.dumps(found.plain(), ensure_ascii=False, allow_nan=False) if as_json else as_text(found))

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from math import inf, nan
 
 import numpy as np
@@ -49,8 +50,13 @@ class Elo(TableMetric, PairMetric):
 
     def __init__(self, setup: Setup[EloOptions]) -> None:
         super().__init__(setup)
+        self._labels: tuple[str, ...] = ()
         if not self.options.battles:
             self.needs = (Need(NEED, "prefer", queries=self._queries),)
+
+    def check_models(self, labels: Sequence[str]) -> None:
+        """Remember the models, of which a protocol may draw two for each prompt."""
+        self._labels = tuple(sorted(labels))
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Check that the files of battles have a battle of at least one of these prompts.
@@ -61,7 +67,8 @@ class Elo(TableMetric, PairMetric):
         if self.options.battles and not {prompt.id for prompt in prompts} & {p for p, _ in self._of_files}:
             named = ", ".join(str(path) for path in self.options.battles)
             raise BadPrompts(
-                f"{named}: no battle has the id of one of these prompts; name the prompts of the battles"
+                f"{named}: no battle has the id of one of these prompts; name the prompts of the battles, or rate "
+                "battles without prompts by t2i arena tally"
             )
 
     @cached_property
@@ -81,18 +88,33 @@ class Elo(TableMetric, PairMetric):
     def _queries(self, samples: Sequence[Sample]) -> list[Query]:
         """Return queries for both orders of two images, or for a drawn order; none if the pair is not drawn."""
         a, b = samples
-        chance, side = _draw(a, b)
-        # a pair of models without any pilot battle is always asked about
-        gain = self._gains.get(frozenset((a.model, b.model)), inf) if self._gains else 1.0
-        if chance >= self.options.share * gain:
+        if not self._is_drawn(a, b):
             return []
         definition = a.prompt.facets.get(self.options.definition, "")
         params = {"definitions": str(definition)} if definition else {}
+        if self.options.protocol == "taxonomy":
+            params["question"] = "taxonomy"
         images = [sample.image for sample in samples if sample.image is not None]
         orders = [images, images[::-1]]
-        if not self.options.both_orders:
-            orders = [orders[side]]
+        if not self._asks_both_orders:
+            orders = [orders[self._draw(a, b)[1]]]
         return [Query(tuple(order), (a.prompt.text,), params) for order in orders]
+
+    @property
+    def _asks_both_orders(self) -> bool:
+        return bool(self.options.both_orders) and self.options.protocol != "taxonomy"
+
+    def _is_drawn(self, a: Sample, b: Sample) -> bool:
+        """Return whether the judge is asked about a pair of images."""
+        pair = frozenset((a.model, b.model))
+        if self.options.protocol == "taxonomy":
+            pairs = list(combinations(self._labels, 2))
+            number = _hash_number(self.options.draw_seed, a.prompt.id, a.seed) % len(pairs)
+            return pair == frozenset(pairs[number])
+        # a pair of models without any pilot battle is always asked about
+        gain = self._gains.get(pair, inf) if self._gains else 1.0
+        share: float = self.options.share
+        return self._draw(a, b)[0] < share * gain
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
         """Yield a row for each answer about a pair: the points of its first model, or that there is no verdict."""
@@ -115,7 +137,15 @@ class Elo(TableMetric, PairMetric):
 
     def _is_turned(self, a: Sample, b: Sample) -> bool:
         """Return whether the first query about a pair shows the second model's image first."""
-        return not self.options.both_orders and _draw(a, b)[1] == 1
+        return not self._asks_both_orders and self._draw(a, b)[1] == 1
+
+    def _draw(self, a: Sample, b: Sample) -> tuple[float, int]:
+        """Return two reproducible draws for a pair: a number in [0, 1), and one of two orders (0 or 1)."""
+        key = [a.prompt.id, str(a.seed), *sorted((a.model, b.model))]
+        if self.options.draw_seed:
+            key.append(f"draw {self.options.draw_seed}")
+        digest = hashlib.sha256("\n".join(key).encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") / 2**64, digest[8] % 2
 
     def _from_files(self, unit: Unit) -> list[Battle]:
         """Return the battles of this seed. Battles without a seed go to the first unit of the pair."""
@@ -162,6 +192,8 @@ class Elo(TableMetric, PairMetric):
         """Yield how the battles ended, and whether the ratings had to be regularised."""
         battles = battles_of(table)
         counts = ", ".join(f"{count} {verdict}" for verdict, count in battles.counts().items() if count)
+        if self.options.protocol == "taxonomy" and not self.options.battles:
+            yield Note(f"taxonomy protocol: one drawn pair for each prompt (draw_seed {self.options.draw_seed})")
         yield Note(f"{len(table)} battles (left was shown first): {counts}")
         if battles.human.any() and not battles.human.all():
             yield Note("not all battles are people's: the intervals do not cover variation between annotators")
@@ -223,8 +255,7 @@ def _list_votes(observed: Observed, turned: bool) -> list[Battle]:
     ]
 
 
-def _draw(a: Sample, b: Sample) -> tuple[float, int]:
-    """Return two reproducible draws for a pair of images: a number in [0, 1), and one of two orders (0 or 1)."""
-    key = "\n".join([a.prompt.id, str(a.seed), *sorted((a.model, b.model))])
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64, digest[8] % 2
+def _hash_number(draw_seed: int, prompt: str, seed: int) -> int:
+    """Return a large number that depends on nothing but its arguments."""
+    key = f"pair {draw_seed}\n{prompt}\n{seed}"
+    return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8], "big")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from t2i_core.api.options import ExecutionOption, Options
 
 BY = "Facets of prompts by which the analyses break results down; facets that no prompt has are ignored."
@@ -19,6 +19,13 @@ class EloOptions(Options):
         description="half: a tie, or both bad, counts as half a win for each model. omit: drop such battles.",
     )
     position: bool = Field(True, description="Fit the advantage of being shown first as a separate term.")
+    protocol: Literal["pairs", "taxonomy"] = Field(
+        "pairs",
+        description="pairs: every two models on every prompt, in the orders and the share that the options say. "
+        "taxonomy: the protocol of the taxonomy image generation benchmark, one battle for each prompt and seed: "
+        "a drawn pair of models in a drawn order, judged by the benchmark's question.",
+    )
+    draw_seed: int = Field(0, ge=0, description="Seed of the draws of pairs and orders.")
     both_orders: bool = Field(True, description="Ask about every pair of images in both orders.")
     share: float = Field(
         1.0, gt=0, le=1, description="Share of the image pairs that the judge is asked about, drawn per image."
@@ -32,14 +39,27 @@ class EloOptions(Options):
         "definition", description="Facet of prompts whose text, if present, the judge sees in addition."
     )
     battles: tuple[Path, ...] = Field(
-        (), description="Files of battles (.csv, .jsonl) to rate; no judge runs and no image is generated."
+        (),
+        description="Files of battles (.csv, .jsonl) to rate; no judge runs and no image is generated. Without "
+        "--model, all models and prompts of the files are rated.",
     )
     by: Annotated[tuple[str, ...], ExecutionOption()] = Field(("subset",), description=BY)
+    k_factor: Annotated[float, ExecutionOption()] = Field(
+        4.0, gt=0, description="Points that a battle moves at most in the analysis `online`."
+    )
     beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
         (),
         description="Sources to compare with in the analyses: folders of other elo runs (another judge, or with "
         "definitions), files of battles, or files of votes from t2i people serve.",
     )
+
+    @model_validator(mode="after")
+    def _check_protocol(self) -> Self:
+        unread = {"both_orders", "share", "pilot"} & self.model_fields_set
+        if self.protocol == "taxonomy" and unread:
+            names = ", ".join(sorted(unread))
+            raise ValueError(f"protocol=taxonomy draws one pair in one order for each prompt; leave out {names}")
+        return self
 
 
 class RewardMetricOptions(Options):

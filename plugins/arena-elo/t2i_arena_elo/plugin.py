@@ -5,11 +5,22 @@ This module imports nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api import About, Defaults, GeneratorInfo, Loading, Measure, Metric, MetricInfo, Setup, hookimpl
+from t2i_core.api import (
+    About,
+    Defaults,
+    ExistingImagesInfo,
+    GeneratorInfo,
+    Loading,
+    Measure,
+    Metric,
+    MetricInfo,
+    Setup,
+    hookimpl,
+)
 
 from .options import EloOptions, RewardMetricOptions, WikimediaOptions
 
@@ -42,6 +53,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 "sampling.py",
             ),
             loading=Loading(weights=_battles),
+            models=_models,
             measures=(
                 Measure(
                     "elo",
@@ -60,7 +72,8 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(prompts="easy-concepts", seeds=1),
             about=About(
                 citation=f"{TAXONOMY}; Bradley and Terry 1952",
-                notes="Asks a judge about every pair of images in both orders; elo.share samples the pairs.",
+                notes="Asks a judge about every pair of images in both orders; elo.share samples the pairs, and "
+                "elo.protocol=taxonomy asks once for each prompt, as the benchmark does.",
             ),
         ),
         MetricInfo(
@@ -98,6 +111,12 @@ def t2i_generators() -> list[GeneratorInfo]:
 
 def _battles(_: str | None, options: Any) -> Iterable[Path]:
     return [*options.battles, *([options.pilot] if options.pilot else [])]
+
+
+def _models(options: Any) -> Mapping[str, ExistingImagesInfo]:
+    from .battle_models import list_battle_models
+
+    return list_battle_models(options.battles) if options.battles else {}
 
 
 def _elo(setup: Setup[Any]) -> Metric:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,8 +15,9 @@ from t2i_core.api.text import escape_control_characters
 from t2i_core.io.answers import CANNOT_TELL, NOBODY, HumanAnswer
 
 from .agreement import GivenAnswer, alpha, verdicts
-from .battles import DECIDED, VERDICTS, Battle, Battles
-from .rating_format import as_lines, plain
+from .battles import DECIDED, VERDICTS, Battle, Battles, split_subsets
+from .online import rate_online
+from .rating_format import MARK, as_lines, plain
 from .ratings import Ratings, Ties, rate
 from .sources import VoteSource
 
@@ -31,6 +32,8 @@ class SourceTally:
 
     Attributes:
         ratings: Ratings by people, by each judge model and, if there are several of these, by all together.
+        by_subset: The same for each subset, if the battles name several; a battle may be in several subsets.
+        online: Online Elo of the same battles, a row for each model; empty unless a K-factor is given.
         verdicts: Outcomes of the battles of each judge.
         agreement: Alpha of people, of people and models, and of each question about images.
         seen: Counts of people's answers about images.
@@ -38,6 +41,8 @@ class SourceTally:
     """
 
     ratings: dict[str, Ratings]
+    by_subset: dict[str, dict[str, Ratings]]
+    online: dict[str, list[dict[Hashable, Any]]]
     verdicts: list[dict[str, Any]]
     agreement: list[dict[str, Any]]
     seen: list[dict[str, Any]]
@@ -45,11 +50,22 @@ class SourceTally:
 
     def plain(self) -> dict[str, Any]:
         """Return the tally as data for JSON."""
-        return {**vars(self), "ratings": {name: plain(ratings) for name, ratings in self.ratings.items()}}
+        return {
+            **vars(self),
+            "ratings": {name: plain(ratings) for name, ratings in self.ratings.items()},
+            "by_subset": {
+                name: {subset: plain(ratings) for subset, ratings in of.items()}
+                for name, of in self.by_subset.items()
+            },
+        }
 
 
 def tally(
-    sources: Sequence[VoteSource], ties: Ties = "half", rounds: int = 1000, order: bool = True
+    sources: Sequence[VoteSource],
+    ties: Ties = "half",
+    rounds: int = 1000,
+    order: bool = True,
+    k_factor: float | None = None,
 ) -> SourceTally:
     """Rate models by the battles of all sources, and compute the agreement between judges.
 
@@ -58,6 +74,7 @@ def tally(
         ties: How ties count, as in `rate`.
         rounds: Number of bootstrap rounds.
         order: Whether to fit the advantage of being shown first.
+        k_factor: K-factor of online Elo; None to leave that out.
 
     Raises:
         BadOption: If no vote counts.
@@ -79,15 +96,23 @@ def tally(
         kinds["verdicts of people and models"] = verdicts(battles)
     for question in dict.fromkeys(answer.question for answer in answers):
         kinds[f"{question}, as people saw it"] = _units(answers, question)
+    voted = {name: Battles.of(part) for name, part in parts.items() if part}
     several = len({answer.judge for given in kinds.values() for answer in given}) > 1
     left_out: Counter[str] = Counter()
     for source in sources:
         left_out.update(dict(source.left_out))
     return SourceTally(
+        {name: rate(part, ties=ties, order=order, rounds=rounds) for name, part in voted.items()},
         {
-            name: rate(Battles.of(part), ties=ties, order=order, rounds=rounds)
-            for name, part in parts.items()
-            if part
+            name: {level: rate(own, ties=ties, order=order, rounds=rounds) for level, own in levels.items()}
+            for name, part in voted.items()
+            if len(levels := split_subsets(part)) > 1
+        },
+        {}
+        if k_factor is None
+        else {
+            name: rate_online(part, k_factor=k_factor, ties=ties).to_dict("records")
+            for name, part in voted.items()
         },
         _verdicts(battles),
         [_agreement(of, given) for of, given in kinds.items() if given and several],
@@ -147,6 +172,14 @@ def _verdicts(battles: Iterable[Battle]) -> list[dict[str, Any]]:
 def as_text(found: SourceTally) -> str:
     """Return a tally as text."""
     parts = [f"ratings, {name}\n{as_lines(ratings)}" for name, ratings in found.ratings.items()]
+    for name, levels in found.by_subset.items():
+        parts.append(f"ratings by subset, {name}\n{_write_subsets(levels)}")
+    for name, lines in found.online.items():
+        shown = pd.DataFrame(lines).round(1).rename(columns={"low": "2.5 %", "high": "97.5 %"})
+        parts.append(
+            f"online Elo, {name}: `rating` in the order of the battles, the rest over shuffled orders\n"
+            f"{shown.to_string(index=False)}"
+        )
     if found.verdicts:
         rows = [{**row, "human": "yes" if row["human"] else "no"} for row in found.verdicts]
         used = [name for name in rows[0] if name not in VERDICTS[DECIDED:] or any(row[name] for row in rows)]
@@ -173,6 +206,25 @@ def as_text(found: SourceTally) -> str:
         why = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
         parts.append(f"answers that do not count: {why}")
     return "\n".join(escape_control_characters(line) for line in "\n\n".join(parts).split("\n"))
+
+
+def _write_subsets(levels: Mapping[str, Ratings]) -> str:
+    """Return a table with a line for each model and a column for each subset, and the notes of each subset."""
+    cells: dict[str, dict[str, str]] = {}
+    for level, ratings in levels.items():
+        for row in ratings.table.to_dict("records"):
+            cells.setdefault(row["model"], {})[level] = _write_rating(row)
+    lines = [pd.DataFrame.from_dict(cells, orient="index").fillna("").to_string()]
+    lines += [f"note on {level}: {note}" for level, ratings in levels.items() for note in ratings.notes]
+    return "\n".join(lines)
+
+
+def _write_rating(row: Mapping[Hashable, Any]) -> str:
+    if math.isnan(row["rating"]):
+        return ""
+    mark = MARK if row["regularised"] else ""
+    interval = "" if math.isnan(row["low"]) else f" [{row['low']:.0f}, {row['high']:.0f}]"
+    return f"{row['rating']:.0f}{mark}{interval}"
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

@@ -42,7 +42,7 @@ def test_tables_of_a_run(battles, table_of, tmp_path):
     subsets = {f"p{n}": "easy" if n < 6 else "hard" for n in range(12)}
     extra = [Battle("p0", "m0", "m1", "unparsable"), Battle("p7", "m1", "m0", "both-bad")]
     found = of([*battles, *extra], table_of, tmp_path, subsets=subsets)
-    assert list(found) == ["ratings", "position", "ratings by subset", "verdicts", "images", "top-1"]
+    assert list(found) == ["ratings", "position", "ratings by subset", "verdicts", "images", "online", "top-1"]
     assert found["ratings"].table["model"].tolist() == ["m2", "m1", "m0"]
     by = found["ratings by subset"].table
     assert by.groupby("subset")["battles"].sum().to_dict() == {"easy": 72, "hard": 74}

@@ -44,6 +44,31 @@ def test_files_count_together_and_json_is_plain(tally):
     assert data["position"]["share"] == pytest.approx(2 / 3)
 
 
+def test_subsets_are_rated_apart_and_a_battle_of_two_counts_in_both(tally):
+    subsets = ["easy", "hard", "easy | hard"]
+    battles = [replace(battle, subset=subsets[n % 3]) for n, battle in enumerate(BATTLES)]
+    data = json.loads(tally(battles, options=["--json"]).output)["by_subset"]["nobody named"]
+    assert {name: own["models"][0]["battles"] for name, own in data.items()} == {"easy": 16, "hard": 16}
+    alone = json.loads(tally([b for b in battles if "easy" in b.subset], options=["--json"]).output)
+    assert data["easy"] == alone["ratings"]["nobody named"]
+    assert "ratings by subset, nobody named" in tally(battles).output
+
+
+def test_a_subset_of_two_prompts_says_that_it_is_small(tally):
+    rare = [Battle(f"q{n}", "a", "b", "left", subset="rare") for n in range(2)]
+    shown = tally([*(replace(battle, subset="easy") for battle in BATTLES), *rare]).output
+    (note,) = [line for line in shown.splitlines() if line.startswith("note on rare: 2 prompts")]
+    assert "10" in note
+
+
+def test_online_elo_stands_beside_the_ratings(tally):
+    data = json.loads(tally(BATTLES, options=["--json", "--online", "4"]).output)["online"]["nobody named"]
+    assert {row["model"] for row in data} == {"a", "b"}
+    assert all(row["lowest"] <= row["mean"] <= row["highest"] for row in data)
+    assert "online Elo" in tally(BATTLES, options=["--online", "32"]).output
+    assert json.loads(tally(BATTLES, options=["--json"]).output)["online"] == {}
+
+
 def test_missing_values_are_null(tally):
     data = json.loads(
         tally([Battle("p", "a", "b", "left"), Battle("p", "a", "c", "refused")], options=["--json"]).output

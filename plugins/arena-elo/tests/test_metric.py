@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 from t2i_arena_elo.battle_files import write_battles
 from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.metric import Elo
@@ -16,7 +18,8 @@ from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.ratings import rate
 from t2i_arena_elo.rows import battles_of
 from t2i_core.api import Failure, JudgeInfo, Preference, PromptSourceInfo, Setup
-from t2i_core.api.errors import BadPrompts
+from t2i_core.api.errors import BadOption, BadPrompts
+from t2i_core.api.metric_input import Sample
 from t2i_core.api.prompt import Prompt
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
@@ -191,6 +194,45 @@ def test_weights_that_leave_no_maximum_give_no_rating(table_of):
     assert np.isnan(list(metric.aggregate(metric.prepare(table), np.array([1.0, 0.0, 1.0])).values())).all()
 
 
+# the taxonomy benchmark's protocol ----------------------------------------------------------------------------
+
+
+def test_the_taxonomy_protocol_asks_once_for_each_prompt_about_a_drawn_pair():
+    found, asked = run(lambda q: Preference("first"), models=3, protocol="taxonomy")
+    rows = found.measurements()
+    assert sorted(rows["prompt"]) == [f"p{n}" for n in range(6)]
+    assert all(query.params["question"] == "taxonomy" for query in asked)
+    pairs = set(map(tuple, rows[["model_a", "model_b"]].to_numpy()))
+    assert len(pairs) > 1
+    again, _ = run(lambda q: Preference("first"), models=3, protocol="taxonomy", out="again")
+    assert again.measurements()[["model_a", "model_b", "shown"]].equals(rows[["model_a", "model_b", "shown"]])
+    other, _ = run(lambda q: Preference("first"), models=3, protocol="taxonomy", draw_seed=1, out="other")
+    assert not other.measurements()[["model_a", "model_b"]].equals(rows[["model_a", "model_b"]])
+    assert any("draw_seed 0" in note for note in found.results[0].notes)
+
+
+def test_the_taxonomy_protocol_draws_all_pairs_and_orders_alike():
+    metric = Elo(Setup(None, EloOptions(protocol="taxonomy")))
+    models = [f"m{n}" for n in range(12)]
+    metric.check_models(models)
+    drawn = Counter()
+    for n in range(3370):
+        prompt = Prompt(f"p{n}", "a text")
+        samples = [Sample(model, prompt, 0) for model in models]
+        own = [(pair, metric._queries(pair)) for pair in combinations(samples, 2)]
+        ((a, b), _) = next((pair, queries) for pair, queries in own if queries)
+        assert sum(len(queries) for _, queries in own) == 1
+        drawn[a.model] += 1
+        drawn[b.model] += 1
+    assert sum(drawn.values()) == 2 * 3370
+    assert max(abs(count - 562) for count in drawn.values()) < 90  # four standard deviations
+
+
+def test_options_that_the_taxonomy_protocol_does_not_read_are_refused():
+    with pytest.raises(ValidationError):
+        EloOptions(protocol="taxonomy", share=0.5)
+
+
 # battles of files ---------------------------------------------------------------------------------------------
 
 VOTES = [
@@ -226,6 +268,27 @@ def test_a_file_of_other_prompts_is_refused(tmp_path):
     write_battles(tmp_path / "votes.csv", [Battle("x", "a", "b", "tie")])
     with pytest.raises(BadPrompts, match="no battle has the id of one of these prompts"):
         run(by_number, battles=[str(tmp_path / "votes.csv")])
+
+
+def test_published_battles_are_rated_without_naming_models_and_prompts(tmp_path):
+    votes = [replace(vote, subset="easy" if vote.prompt == "p0" else "easy | hard") for vote in VOTES]
+    write_battles(tmp_path / "votes.csv", votes)
+    found = evaluate(ELO, [], options={"elo": {"battles": [str(tmp_path / "votes.csv")]}}, out="published")
+    assert [result.label for result in found.results] == ["a", "b", "elsewhere"]
+    assert len(found.measurements()) == 6
+    assert found.results[0].score == pytest.approx(rating_of(votes, "a"))
+    assert set(found.results[0].facets["elo"]["subset"]) == {"easy", "hard"}
+    hard = [vote for vote in votes if "hard" in vote.subset]
+    assert found.results[0].facets["elo"]["subset"]["hard"].value == pytest.approx(rating_of(hard, "a"))
+
+
+def rating_of(battles, model):
+    return rate(Battles.of(battles), rounds=2).table.set_index("model").loc[model, "rating"]
+
+
+def test_no_model_and_no_battles_is_refused():
+    with pytest.raises(BadOption):
+        evaluate(ELO, [], prompts="list", resolver=StaticResolver(PROMPTS))
 
 
 def test_an_altered_file_is_another_metric(tmp_path):

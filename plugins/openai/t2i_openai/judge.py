@@ -13,7 +13,7 @@ from t2i_core.api import Preference, QuestionAnswer, Setup
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
-from t2i_torch_support.pair_questions import read_verdict, write_question
+from t2i_torch_support.pair_questions import choose_template, read_verdict, write_question
 
 from .concurrency import run_concurrently
 from .options import JudgeOptions
@@ -111,7 +111,8 @@ class VisionJudge:
     def _write_comparison(self, query: Query) -> list[dict[str, Any]]:
         definitions = query.params.get("definitions", "") if self.options.with_definitions else ""
         first, second = map(self._show, query.images)
-        return write_question(self.options.template, query.texts[0], definitions, first, second)
+        template = choose_template(self.options.template, query.params)
+        return write_question(template, query.texts[0], definitions, first, second)
 
     def _write_question(self, query: Query) -> list[dict[str, Any]]:
         return write_parts(query, self._show)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 from t2i_core.api.options import ExecutionOption, Options
@@ -14,6 +16,15 @@ DALLE_HOST = "oaidalleapiprodscus.blob.core.windows.net"
 """Hosts of DALL-E's images, which OpenAI returns as addresses."""
 
 HostName = Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(:[0-9]{1,5})?$")]
+
+
+def is_local(url: str) -> bool:
+    """Return whether a server is on this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"
 
 
 class ServerOptions(Options):

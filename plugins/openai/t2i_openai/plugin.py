@@ -21,7 +21,7 @@ from t2i_core.api.errors import BadModel, BadOption
 from t2i_core.api.options import read_secret
 from t2i_torch_support import pair_questions
 
-from .options import OPENAI, ImageOptions, JudgeOptions, RewriteOptions, ServerOptions
+from .options import OPENAI, ImageOptions, JudgeOptions, RewriteOptions, ServerOptions, is_local
 
 if TYPE_CHECKING:
     from .generator import ImageServer
@@ -65,6 +65,7 @@ def t2i_judges() -> list[JudgeInfo]:
             options=JudgeOptions,
             capabilities={"prefer": frozenset(), "answer": frozenset()},
             create=_judge,
+            paid=lambda argument, options: not is_local(options.base_url),
             loading=Loading(weights=lambda argument, options: [pair_questions.SOURCE], check=_check),
             code=("judge.py", "questions.py", "replies.py"),
             about=About(

@@ -12,9 +12,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
-from ipaddress import ip_address
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import httpx2
 import openai
@@ -24,6 +22,7 @@ from t2i_core.api.text import fit_one_line
 
 from .http_limits import ACCEPTED, limit_size, refuse_other_servers, strip_url
 from .options import ServerOptions
+from .options import is_local as is_local
 from .replies import (
     CONTENT_POLICY,
     Refused,
@@ -235,15 +234,6 @@ class Server:
         if text and status != 401 and (status, codes) not in self._told:
             self._told.add((status, codes))
             _log.warning("%s answered %d and says: %s", self.options.base_url, status, fit_one_line(text))
-
-
-def is_local(url: str) -> bool:
-    """Return whether a server is on this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:  # a name
-        return host == "localhost"
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

@@ -47,6 +47,14 @@ def text_of(exchange):
     return "".join(part["text"] if part["type"] == "text" else "<image>" for part in parts)
 
 
+@pytest.mark.parametrize(
+    ("address", "paid"), [("https://api.openai.com/v1", True), ("http://localhost:8000/v1", False)]
+)
+def test_requests_to_other_machines_may_cost_money(address, paid):
+    info = t2i_judges()[0]
+    assert info.paid("gpt-4o-mini", info.options(base_url=address)) is paid
+
+
 class TestGoodServer:
     def test_each_pair_gets_its_own_preference(self, judge, images):
         pairs = [(a, b) for a in images for b in images if a is not b]
@@ -70,6 +78,11 @@ class TestGoodServer:
         said = text_of(server.log[0])
         assert f"Prompt: {PROMPT}\n\nImage A:\n<image>\nImage B:\n<image>\nCompare" in said
         assert "{" not in said
+
+    def test_a_query_may_ask_the_question_of_the_taxonomy_benchmark(self, server, judge, images):
+        ask(judge(), Query(tuple(images[:2]), (PROMPT,), {"question": "taxonomy"}))
+        said = text_of(server.log[0])
+        assert f"Prompt of the user: {PROMPT}\n\nImage of assistant A:\n<image>" in said
 
     def test_settings_of_the_model_are_sent(self, server, judge, images):
         options = {"temperature": 0, "seed": 7, "max_tokens": 50, "max_tokens_field": "max_completion_tokens",

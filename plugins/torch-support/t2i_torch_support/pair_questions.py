@@ -32,7 +32,31 @@ Image B:
 {second}
 Compare the images in a few sentences. Then end with a line that holds your verdict alone: [[A]] if image A is \
 better, [[B]] if image B is better, [[C]] if they are equally good, [[D]] if both are bad."""
-"""The default question: first reasons, then one of four verdicts, as the taxonomy benchmark asks."""
+"""The default question: first reasons, then one of four verdicts."""
+
+TAXONOMY = """\
+You are an impartial judge of images. Two assistants, A and B, each made an image for the user's prompt below. \
+Decide whose image follows the prompt and shows its main concept better.
+
+Take into account how well image and prompt agree, how relevant, accurate and detailed the image is, and its \
+overall quality. Be as objective as you can: neither the order of the images nor their size nor the assistants' \
+names may influence you.
+
+Prompt of the user: {prompt}
+{definitions}
+Image of assistant A:
+{first}
+Image of assistant B:
+{second}
+Begin with a short explanation that compares the two images. Then give your final verdict in exactly this form: \
+[[A]] if assistant A is better, [[B]] if assistant B is better, [[C]] for a tie, [[D]] if both images are bad."""
+"""The question of the taxonomy image generation benchmark (its Figures 3 and 7), in other words.
+
+It has the benchmark's criteria, what must not influence the judge, an explanation before the verdict, and its four
+verdicts."""
+
+QUESTIONS = {"": TEMPLATE, "taxonomy": TAXONOMY}
+"""Questions by name. A query names one in its param `question`; without that it is the default."""
 
 _PLACES = ("prompt", "definitions", "first", "second")
 _PLACE = re.compile(rf"\{{({'|'.join(_PLACES)})\}}")
@@ -57,6 +81,16 @@ def check_template(text: str) -> str:
     if not all(f"[[{letter}]]" in text for letter in _VERDICTS):
         raise ValueError("it must ask for a verdict: [[A]], [[B]], [[C]] for a tie, [[D]] where both are bad")
     return text
+
+
+def choose_template(template: str, params: Mapping[str, Any]) -> str:
+    """Return the question that a query asks for, unless the user has replaced the default.
+
+    Args:
+        template: The judge's option.
+        params: The query's params; `question` is one of `QUESTIONS`.
+    """
+    return QUESTIONS.get(params.get("question", ""), template) if template == TEMPLATE else template
 
 
 def write_question(

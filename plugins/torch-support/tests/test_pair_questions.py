@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from t2i_torch_support.pair_questions import TEMPLATE, check_template, read_verdict, write_question
+from t2i_torch_support.pair_questions import (
+    QUESTIONS,
+    TAXONOMY,
+    TEMPLATE,
+    check_template,
+    choose_template,
+    read_verdict,
+    write_question,
+)
 
 A, B = {"type": "image", "image": "a"}, {"type": "image", "image": "b"}
 VERDICTS = "[[A]] [[B]] [[C]] [[D]]"
@@ -104,3 +112,15 @@ def test_templates_that_are_taken() -> None:
 def test_templates_that_cannot_work(template: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         check_template(template)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_each_named_question_can_be_asked(name: str) -> None:
+    assert check_template(QUESTIONS[name]) == QUESTIONS[name]
+
+
+def test_a_query_names_its_question_unless_the_user_replaces_it() -> None:
+    own = f"{{prompt}} {{first}} {{second}} {VERDICTS}"
+    assert choose_template(TEMPLATE, {}) == TEMPLATE
+    assert choose_template(TEMPLATE, {"question": "taxonomy"}) == TAXONOMY
+    assert choose_template(own, {"question": "taxonomy"}) == own

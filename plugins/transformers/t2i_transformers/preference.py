@@ -8,7 +8,7 @@ import torch
 from t2i_core.api import Preference, Query, Setup
 from t2i_core.api.errors import BadModel
 from t2i_core.api.judge import Capability
-from t2i_torch_support.pair_questions import read_verdict, write_question
+from t2i_torch_support.pair_questions import choose_template, read_verdict, write_question
 
 from . import loading
 from .checkpoints import CheckpointPlace
@@ -48,7 +48,9 @@ class PreferenceJudge(TransformersJudge):
     def _question(self, query: Query) -> dict[str, torch.Tensor]:
         definitions = query.params.get("definitions", "") if self._options.with_definitions else ""
         first, second = ({"type": "image", "image": image.pil()} for image in query.images)
-        content = write_question(self._options.template, query.texts[0], definitions, first, second)
+        content = write_question(
+            choose_template(self._options.template, query.params), query.texts[0], definitions, first, second
+        )
         features: Any = self.loaded.processor.apply_chat_template(
             [{"role": "user", "content": content}],
             add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
