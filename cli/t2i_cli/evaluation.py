@@ -116,13 +116,19 @@ class CommandEvaluator:
 
 def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
     """Plan a request, print the plan and run it; return None if `dry_run` is true."""
-    if not wanted.models and not wanted.metrics:
+    if not wanted.models and not _brings_models(wanted, registry):
         raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
     if dry_run:
         expected = forecast(wanted, registry)
         print_json(expected) if as_json else print_plan(console(), expected)
         return None
     return _run_planned(wanted, registry, as_json)
+
+
+def _brings_models(wanted: Request, registry: Registry) -> bool:
+    """Return whether a metric may take its models from files, so that the user need not name them."""
+    named = [metric for metric in wanted.metrics if isinstance(metric, str)]
+    return any(registry.component("metric", name, wanted.options).info.models for name in named)
 
 
 def _run_planned(wanted: Request, registry: Registry, as_json: bool) -> Run:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
+from t2i_core.api.facet_levels import locate_levels
 from t2i_core.api.figure import BarChart, ForestPlot
 from t2i_core.api.study import Analysis, Study
 
-from .battles import VERDICTS, Battles
+from .battles import VERDICTS, Battles, split_subsets
+from .judge_comparison import add_subsets, compare_ratings, compare_verdicts, split_people
 from .online import rate_online
 from .options import EloOptions
 from .ratings import Ratings, rate
 from .rows import battles_of
-from .source_comparison import compare_sources
-from .summary import top_one
+from .source_comparison import HERE, compare_sources, read_sources
+from .summary import RatedLevels, top_one
 
 ALL = "all"
-IMAGES = "Number of images of each model, and of those that it also has for another prompt."
 
 
 def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
@@ -30,39 +31,68 @@ def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
     yield Analysis("ratings", " ".join([summary, *whole.notes]), whole.table, figure)
     yield Analysis("position", "Advantage of being shown first, in Elo points.", _position(battles, whole))
     levels = {
-        facet: {str(level): battles_of(rows, prompt="cluster") for level, rows in own}
+        facet: {
+            str(level): battles_of(study.table.iloc[rows], prompt="cluster")
+            for level, rows in locate_levels(study.table[facet]).items()
+        }
         for facet in options.by
         if facet in study.table
-        for own in [study.table.groupby(facet, observed=True, sort=False)]
     }
     by_level = {facet: {level: _rated(own, options) for level, own in of.items()} for facet, of in levels.items()}
     for facet, found in by_level.items():
-        tables = [ratings.table.assign(**{facet: level}) for level, ratings in found.items()]
+        tables = [
+            ratings.table.assign(**{facet: level, "note": "; ".join(ratings.notes)})
+            for level, ratings in found.items()
+        ]
         table = pd.concat(tables, ignore_index=True)
         figure = ForestPlot(label="model", value="rating", facet=facet, title="rating, 95 % interval")
-        yield Analysis(f"ratings by {facet}", f"Ratings from the battles of each {facet} alone.", table, figure)
+        yield Analysis(
+            f"ratings by {facet}",
+            f"Ratings from the battles of each {facet} alone, with notes on few prompts.",
+            table,
+            figure,
+        )
     shares = [_verdicts(battles, ALL, ALL)]
     shares += [_verdicts(own, facet, level) for facet, of in levels.items() for level, own in of.items()]
     summary = "Outcomes of each model's battles, as shares of all of them, including those without a verdict."
     yield Analysis("verdicts", summary, pd.concat(shares, ignore_index=True), _stack_outcomes(shares[0]))
-    yield Analysis("images", IMAGES, images(study.samples))
+    yield count_images(study.samples)
     yield _rate_online(battles, options)
-    yield from compare_sources(study, options)
-    yield from top_one(study, whole, by_level)
+    sources = read_sources(battles_of(study.table), options)
+    judged = split_people(sources)
+    yield from compare_ratings(judged, options)
+    for facet in by_level:
+        here = battles_of(study.table, subset=facet)
+        yield compare_verdicts(add_subsets(judged, here), facet)
+    yield from compare_sources(sources, options)
+    yield from top_one(study, {"elo": (whole, by_level), **_rate_others(sources, study, options)})
+
+
+def _rate_others(sources: Mapping[str, Battles], study: Study, options: EloOptions) -> dict[str, RatedLevels]:
+    """Return the ratings by each other judge, overall and by level, to stand beside this run's in `top-1`."""
+    found: dict[str, RatedLevels] = {}
+    for judge, battles in split_people({name: own for name, own in sources.items() if name != HERE}).items():
+        by_level = {}
+        for facet in options.by:
+            if facet in study.table:
+                known = add_subsets({judge: battles}, battles_of(study.table, subset=facet))[judge]
+                by_level[facet] = {level: _rated(own, options) for level, own in split_subsets(known).items()}
+        found[f"elo, {judge}"] = (_rated(battles, options), by_level)
+    return found
 
 
 def _rate_online(battles: Battles, options: EloOptions) -> Analysis:
     """Return online Elo beside the Bradley-Terry ratings, in the order of the rows and over shuffled orders."""
     table = rate_online(battles, k_factor=options.k_factor, ties=options.ties)
     summary = (
-        f"Online Elo with K = {options.k_factor:g}, for comparison with old leaderboards. The rating depends on the "
-        "order of the rows; over shuffled orders: mean, middle 95 % (no confidence interval) and extremes."
+        f"Online Elo with K = {options.k_factor:g}, for comparison with old leaderboards. The rating depends on "
+        "the order of the rows; over shuffled orders: mean, middle 95 % (not a confidence interval) and extremes."
     )
     figure = ForestPlot(
         label="model",
         value="mean",
         ticks={"rating": "in the order of the rows"},
-        title="online Elo, middle 95 % of shuffled orders",
+        title="online Elo, 95 % of shuffled orders",
     )
     return Analysis("online", summary, table, figure)
 
@@ -102,8 +132,25 @@ def _verdicts(battles: Battles, facet: str, level: str) -> pd.DataFrame:
     return table[table["battles"] > 0]
 
 
+def count_images(samples: pd.DataFrame) -> Analysis:
+    """Count each model's images, and those that it has for several prompts, as retrieval does."""
+    table = images(samples)
+    told = [
+        f"{row.model}: {row.distinct:,} distinct images of {row.images:,}, {row.reused:,} had been used for an "
+        f"earlier prompt, {row.missing:,} missing."
+        for row in table[table["reused"] > 0].itertuples()
+    ]
+    summary = "Number of images of each model, and of those that it also has for another prompt."
+    return Analysis("images", " ".join([summary, *told]), table)
+
+
 def images(samples: pd.DataFrame) -> pd.DataFrame:
-    """Count each model's images; `shared` counts those that occur for several prompts, as in retrieval."""
+    """Count each model's images.
+
+    Returns:
+        A row for each model: images, failed, missing; distinct (images of different content), shared (images that
+        occur for several prompts) and reused (images whose content an earlier prompt has).
+    """
     lines = []
     for model, own in samples.groupby("model", sort=False, observed=True):
         there = own[own["status"] == "ok"]
@@ -116,6 +163,7 @@ def images(samples: pd.DataFrame) -> pd.DataFrame:
                 "failed": int(status.get("failed", 0)),
                 "missing": int(status.get("missing", 0)),
                 "distinct": len(prompts),
+                "reused": len(there.drop_duplicates(["digest", "prompt"])) - len(prompts),
                 "shared": int(there["digest"].isin(prompts.index[prompts > 1]).sum()),
             }
         )

@@ -37,8 +37,8 @@ def rate_online(
 
     Returns:
         A row for each model with a decided battle, the best first: model; rating; rank; mean, lowest and highest
-        (of the rating over shuffled orders), and low and high (the middle 95 % of them, which is no confidence
-        interval); battles.
+        (of the rating over shuffled orders), and low and high (the middle 95 % of them, which is not a
+        confidence interval); battles.
     """
     battles = battles.take(np.argsort(battles.time, kind="stable"))
     data, _, present = decided_battles(battles, ties)

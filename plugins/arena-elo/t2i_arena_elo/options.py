@@ -44,6 +44,14 @@ class EloOptions(Options):
         "--model, all models and prompts of the files are rated.",
     )
     by: Annotated[tuple[str, ...], ExecutionOption()] = Field(("subset",), description=BY)
+    without: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
+        (),
+        description="Sources of battles on the same prompts without definitions, for the analysis `change by "
+        "definitions`.",
+    )
+    confusion_ties: Annotated[bool, ExecutionOption()] = Field(
+        True, description="Count ties in the confusion of verdicts."
+    )
     k_factor: Annotated[float, ExecutionOption()] = Field(
         4.0, gt=0, description="Points that a battle moves at most in the analysis `online`."
     )
@@ -66,6 +74,11 @@ class RewardMetricOptions(Options):
     """Options of `reward`."""
 
     by: Annotated[tuple[str, ...], ExecutionOption()] = Field(("subset",), description=BY)
+    beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
+        (),
+        description="Sources of ratings to compare mean rewards with in the analyses: folders of elo runs, files "
+        "of battles, or files of votes from t2i people serve.",
+    )
 
 
 class WikimediaOptions(Options):

@@ -8,12 +8,16 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from scipy.stats import mannwhitneyu, wilcoxon
-from t2i_core.api.figure import DistributionPlot
+from t2i_core.api.facet_levels import locate_levels
+from t2i_core.api.figure import DistributionPlot, HeatMap
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import holm
 
-from .analyses import IMAGES, images
+from .analyses import count_images
+from .battles import Battles
 from .options import RewardMetricOptions
+from .reward_ratings import compare_with_ratings
+from .rows import battles_of
 
 
 def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
@@ -26,9 +30,10 @@ def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
     yield Analysis("distributions", "Rewards of each model's images.", spread, figure)
     for facet in options.by:
         if facet in rows:
-            table = rows.groupby([facet, "model"], sort=False, observed=True)["value"].describe().reset_index()
+            by_level = _repeat_levels(rows, facet)
+            table = by_level.groupby([facet, "model"], sort=False, observed=True)["value"].describe().reset_index()
             figure = DistributionPlot(
-                label="model", value="value", facet=facet, kind="density", title="reward", data=rows
+                label="model", value="value", facet=facet, kind="box", title="reward", data=by_level
             )
             yield Analysis(f"rewards by {facet}", f"Rewards by model, separately for each {facet}.", table, figure)
     if len(values) > 1:
@@ -40,8 +45,27 @@ def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
             "The paper's test: Mann-Whitney on all images, ignoring that models share prompts. Two-sided p-values "
             "of the row's and the column's model, not adjusted."
         )
-        yield Analysis("mann-whitney", summary, unpaired(values))
-    yield Analysis("images", IMAGES, images(study.samples))
+        matrix = unpaired(values)
+        long = matrix.melt("model", var_name="against", value_name="p")
+        heat_map = HeatMap(x="against", y="model", value="p", range=(0, 1), digits=3, data=long)
+        yield Analysis("mann-whitney", summary, matrix, heat_map)
+    yield from compare_with_ratings(rows, options.beside, _find_battles(study))
+    yield count_images(study.samples)
+
+
+def _repeat_levels(rows: pd.DataFrame, facet: str) -> pd.DataFrame:
+    """Return the rows of each level of a facet in turn; a row that has several levels occurs in each."""
+    parts = [rows.iloc[own].assign(**{facet: level}) for level, own in locate_levels(rows[facet]).items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _find_battles(study: Study) -> dict[str, Battles]:
+    """Return the battles of the same run, if it also measured `elo`."""
+    others = study.others
+    if others is None or others.empty:
+        return {}
+    elo = others[others["metric"].astype(str).str.rpartition("/")[2] == "elo"].dropna(axis="columns", how="all")
+    return {"this run": battles_of(elo)} if len(elo) else {}
 
 
 def paired(rows: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,14 +11,13 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.figure import ForestPlot, HeatMap
-from t2i_core.api.study import Analysis, Study
+from t2i_core.api.study import Analysis
 from t2i_core.io.answers import NOBODY
 from t2i_core.statistics import mean_interval, spearman
 
 from .battles import DECIDED, VERDICTS, Battles
 from .options import EloOptions
 from .ratings import MEAN, POINTS, decided_battles, fit_ratings
-from .rows import battles_of
 from .sources import read_source
 
 HERE = "this run"
@@ -27,14 +26,22 @@ _ORIENTED = ("first", "second", *VERDICTS[2:])
 """Verdicts on two models in the alphabetical order of their names, whichever was shown on the left."""
 
 
-def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
+def read_sources(here: Battles, options: EloOptions) -> dict[str, Battles]:
+    """Return this run's battles and those of the sources beside it, by name.
+
+    Raises:
+        BadOption: If a source has no vote that counts.
+    """
+    return {HERE: here, **_sources(options.beside)}
+
+
+def compare_sources(sources: Mapping[str, Battles], options: EloOptions) -> Iterator[Analysis]:
     """Yield comparisons with each other source: rank correlation, confusion of verdicts, and changes by model.
 
     Raises:
         BadOption: If a source has no vote that counts, or no battle of this run's prompts and models.
     """
-    here = battles_of(study.table)
-    sources = {HERE: here, **_sources(options.beside)}
+    here = sources[HERE]
     judged = {**sources, **{name: own for title, all_ in sources.items() for name, own in _judges(title, all_)}}
     if len(judged) > 1:
         summary = (
@@ -46,8 +53,11 @@ def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
     for name, there in sources.items():
         if name != HERE:
             table = confusion(here, there)
+            if not options.confusion_ties:
+                table = table.drop(index="tie", columns="tie")
             counts = table.to_numpy(np.int64)
-            same, total = int(np.diagonal(counts)[:DECIDED].sum()), int(counts.sum())
+            decided = table.index.isin(_ORIENTED[:DECIDED])
+            same, total = int(np.diagonal(counts)[decided].sum()), int(counts.sum())
             if not total:
                 raise BadOption(f"{name}: has no battle of this run's prompts and models")
             summary = (
@@ -67,6 +77,40 @@ def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
             )
             shift = ForestPlot(label="model", value="change", reference=0, title="change of the share won")
             yield Analysis(f"change from {name}", summary, change(here, there, options), shift)
+    yield from _compare_definitions(sources, options)
+
+
+def _compare_definitions(sources: Mapping[str, Battles], options: EloOptions) -> Iterator[Analysis]:
+    """Yield how each model's share of battles won changes by definitions, for each judge that saw both."""
+    if not options.without:
+        return
+    plain = _join_kinds(_sources(options.without))
+    tables = [
+        change(own, plain[judge], options).assign(judge=judge)
+        for judge, own in _join_kinds(sources).items()
+        if judge in plain
+    ]
+    if not any(table["prompts"].any() for table in tables):
+        raise BadOption(
+            f"{', '.join(map(str, options.without))}: no judge has battles of the same models and prompts with "
+            "and without definitions"
+        )
+    summary = (
+        "Share of battles won with definitions minus the share without, ties counted half, on the prompts that "
+        "both have, with 95 % intervals over prompts; people together, and models together."
+    )
+    figure = ForestPlot(
+        label="model", value="change", colour="judge", reference=0, title="change of the share won by definitions"
+    )
+    yield Analysis("change by definitions", summary, pd.concat(tables, ignore_index=True), figure)
+
+
+def _join_kinds(sources: Mapping[str, Battles]) -> dict[str, Battles]:
+    """Return the battles of all sources that people judged, and those that models judged."""
+    every = list(chain.from_iterable(sources.values()))
+    kinds = {"people": True, "models": False}
+    found = {kind: Battles.of(b for b in every if b.human is human) for kind, human in kinds.items()}
+    return {kind: battles for kind, battles in found.items() if len(battles)}
 
 
 def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:

@@ -1,4 +1,4 @@
-"""Best model by metric and subset, by the rules of Table 1 of the taxonomy benchmark."""
+"""Best and second model by metric and subset, by the rules of Table 1 of the taxonomy benchmark."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from t2i_core.api.facet_levels import locate_levels
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import block_jackknife, mean_interval
 
@@ -23,18 +24,25 @@ class ModelStanding(NamedTuple):
     high: float
 
 
-def winner(scores: Mapping[str, ModelStanding], lower: bool) -> str:
-    """Return the name of the best model.
+RatedLevels = tuple[Ratings, Mapping[str, Mapping[str, Ratings]]]
+"""Ratings from all battles, and by facet and level."""
+
+PLACES = ("best", "second")
+
+
+def find_best(scores: Mapping[str, ModelStanding], lower: bool, place: int = 0) -> str:
+    """Return the name of the best model, or of the next after it.
 
     Scores tie if they are equal when rounded to three significant digits.
 
     Args:
         scores: Score of each model; models without a finite score are ignored.
         lower: Whether lower scores are better.
+        place: 0 for the best, 1 for the second.
 
     Returns:
         The name; `A/B` for two that tie; `Draw` for more. A `*` follows if the next score lies within the interval
-        of the best. Empty if no score is finite.
+        of this one. Empty if there is none.
     """
     known = {model: score for model, score in scores.items() if math.isfinite(score.value)}
     if not known:
@@ -43,49 +51,73 @@ def winner(scores: Mapping[str, ModelStanding], lower: bool) -> str:
     ordered = sorted(known, key=lambda model: -sign * known[model].value)
     best = known[ordered[0]]
     tied = [model for model in ordered if f"{known[model].value:.3g}" == f"{best.value:.3g}"]
+    if place:
+        return find_best({model: known[model] for model in ordered[len(tied) :]}, lower, place - 1)
     name = ordered[0] if len(tied) == 1 else "/".join(tied) if len(tied) == 2 else "Draw"
     after = ordered[len(tied) :]
     near = bool(after) and best.low <= known[after[0]].value <= best.high
     return f"{name}*" if near else name
 
 
-def top_one(study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ratings]]) -> Iterator[Analysis]:
-    """Yield a table with the best model by metric, on all prompts and at each level of the facets.
+def top_one(study: Study, rated: Mapping[str, RatedLevels]) -> Iterator[Analysis]:
+    """Yield a table with the best and second model by metric, on all prompts and at each level of the facets.
 
     Other metrics of the run are represented by their headline measure, if it says whether higher is better.
 
     Args:
         study: The run.
-        whole: Ratings from all battles.
-        by_level: Ratings by facet and level.
+        rated: The ratings by each judge, those of the run first.
     """
-    heads = Counter(["metric", "all", *(level for of in by_level.values() for level in of)])
+    _, by_level = next(iter(rated.values()))
+    heads = Counter(["metric", "place", "all", *(level for of in by_level.values() for level in of)])
     # levels of two facets may have the same name
     columns = {
         (facet, level): level if heads[level] == 1 else f"{facet}: {level}"
         for facet, of in by_level.items()
         for level in of
     }
-    own = {column: winner(_of(by_level[facet][level]), False) for (facet, level), column in columns.items()}
-    lines = [{"metric": "elo", "all": winner(_of(whole), False), **own}]
+    lines = []
+    for name, (whole, levels) in rated.items():
+        standings = {"all": _of(whole)} | {
+            column: _of(levels[facet][level])
+            for (facet, level), column in columns.items()
+            if level in levels.get(facet, {})
+        }
+        lines += _list_places(name, standings, lower=False)
     others = study.others if study.others is not None else pd.DataFrame()
     for metric, rows in others.groupby("metric", sort=False, observed=True) if len(others) else ():
         headline = next(iter(study.measures.get(str(metric), ())), None)
         if headline is None or headline.higher_is_better is None:
             continue
-        rows, lower = rows[rows["measure"] == headline.name], not headline.higher_is_better
+        rows = rows[rows["measure"] == headline.name]
         if rows.empty or "model" not in rows:
             continue
-        line = {"metric": str(metric).rpartition("/")[2], "all": winner(_scores(rows), lower)}
-        for (facet, level), column in columns.items():
-            if facet in rows:
-                line[column] = winner(_scores(rows[rows[facet].astype(str) == level]), lower)
-        lines.append(line)
+        places = {facet: locate_levels(rows[facet]) for facet in by_level if facet in rows}
+        standings = {"all": _scores(rows)} | {
+            column: _scores(rows.iloc[places[facet][level]])
+            for (facet, level), column in columns.items()
+            if level in places.get(facet, {})
+        }
+        lines += _list_places(str(metric).rpartition("/")[2], standings, lower=not headline.higher_is_better)
     summary = (
-        "The best model by metric and subset. A/B: these two tie. Draw: more than two tie. *: the next model lies "
-        "within the interval of the best."
+        "The best and the second model by metric and subset. A/B: these two tie. Draw: more than two tie. *: the "
+        "next model lies within the interval of this one."
     )
     yield Analysis("top-1", summary, pd.DataFrame(lines).fillna(""))
+
+
+def _list_places(
+    metric: str, standings: Mapping[str, Mapping[str, ModelStanding]], lower: bool
+) -> list[dict[str, str]]:
+    """Return a line for each place, with the model in each column."""
+    return [
+        {
+            "metric": metric,
+            "place": name,
+            **{column: find_best(scores, lower, place) for column, scores in standings.items()},
+        }
+        for place, name in enumerate(PLACES)
+    ]
 
 
 def _of(ratings: Ratings) -> dict[str, ModelStanding]:

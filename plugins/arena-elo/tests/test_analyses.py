@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
 from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import write_battles
-from t2i_arena_elo.battles import Battle, Battles
+from t2i_arena_elo.battles import VERDICTS, Battle, Battles
 from t2i_arena_elo.options import EloOptions, RewardMetricOptions
+from t2i_arena_elo.ratings import rate
 from t2i_arena_elo.reward_tests import analyses as reward_analyses
 from t2i_arena_elo.source_comparison import change, confusion
-from t2i_arena_elo.summary import ModelStanding, winner
+from t2i_arena_elo.summary import ModelStanding, find_best
 from t2i_core.api.errors import BadOption
 from t2i_core.api.metric_output import Measure
 from t2i_core.api.study import Study
-from t2i_core.statistics import holm
+from t2i_core.statistics import holm, spearman
 from t2i_core.testing.figures import check_figure
 
 SAMPLES = pd.DataFrame(
@@ -42,7 +45,18 @@ def test_tables_of_a_run(battles, table_of, tmp_path):
     subsets = {f"p{n}": "easy" if n < 6 else "hard" for n in range(12)}
     extra = [Battle("p0", "m0", "m1", "unparsable"), Battle("p7", "m1", "m0", "both-bad")]
     found = of([*battles, *extra], table_of, tmp_path, subsets=subsets)
-    assert list(found) == ["ratings", "position", "ratings by subset", "verdicts", "images", "online", "top-1"]
+    assert list(found) == [
+        *(
+            "ratings",
+            "position",
+            "ratings by subset",
+            "verdicts",
+            "images",
+            "online",
+            "verdicts by subset",
+            "top-1",
+        )
+    ]
     assert found["ratings"].table["model"].tolist() == ["m2", "m1", "m0"]
     by = found["ratings by subset"].table
     assert by.groupby("subset")["battles"].sum().to_dict() == {"easy": 72, "hard": 74}
@@ -54,10 +68,84 @@ def test_tables_of_a_run(battles, table_of, tmp_path):
     first = found["position"].table.iloc[0]
     won = [b.verdict for b in battles if b.verdict in ("left", "right")]
     assert first["first_won"] == pytest.approx(won.count("left") / len(won))
-    assert found["images"].table.loc[0, ["distinct", "shared"]].tolist() == [1, 2]
+    assert found["images"].table.loc[0, ["distinct", "shared", "reused"]].tolist() == [1, 2, 1]
+    assert "a: 1 distinct images of 2, 1 had been used for an earlier prompt" in found["images"].summary
     for analysis in found.values():
         if analysis.figure is not None:
-            assert "m0" in check_figure(analysis)
+            assert ("this run" if analysis.name == "verdicts by subset" else "m0") in check_figure(analysis)
+
+
+def test_a_prompt_of_two_subsets_counts_in_both(battles, table_of, tmp_path):
+    subsets = {f"p{n}": ["easy", "easy | hard", "hard"][n % 3] for n in range(12)}
+    by = of(battles, table_of, tmp_path, subsets=subsets)["ratings by subset"].table
+    assert by.groupby("subset")["battles"].sum().to_dict() == {"easy": 96, "hard": 96}
+    assert (
+        by.loc[by["subset"] == "hard", "note"].str.contains("8 prompts").all()
+    )  # fewer than 10: the table says so
+
+
+# judges side by side ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def people(battles, tmp_path):
+    votes = [
+        replace(battle, judge=f"person {n % 3}", human=True, verdict=battle.verdict if n % 3 else VERDICTS[n % 4])
+        for n, battle in enumerate(battles)
+    ]
+    write_battles(tmp_path / "people.csv", votes)
+    return votes
+
+
+def test_ratings_and_verdicts_of_people_stand_beside_the_judges(battles, people, table_of, tmp_path):
+    subsets = {f"p{n}": "easy" if n < 6 else "hard" for n in range(12)}
+    found = of(battles, table_of, tmp_path, subsets=subsets, beside=[tmp_path / "people.csv"])
+    by = found["ratings by judge"].table.set_index(["judge", "model"])
+    for judge, own in (("this run", battles), ("people.csv, people", people)):
+        alone = rate(Battles.of(own)).table.set_index("model")
+        assert by.loc[judge]["rating"].to_dict() == pytest.approx(alone["rating"].to_dict())
+        assert by.loc[judge]["low"].to_dict() == pytest.approx(alone["low"].to_dict())
+    expected = spearman(*(by.loc[judge].sort_index()["rating"] for judge in ("this run", "people.csv, people")))
+    assert f"rho {expected.value:.2f}, p = {expected.p:.2g} (3 models)" in found["ratings by judge"].summary
+    shares = found["verdicts by subset"].table.set_index(["judge", "subset"])
+    easy = [vote for vote in people if subsets[vote.prompt] == "easy"]  # the file has no subsets, the run has
+    assert shares.loc[("people.csv, people", "easy"), "decided"] == len(easy)
+    for name, verdict in (("first", "left"), ("second", "right"), ("both bad", "both-bad")):
+        share = sum(vote.verdict == verdict for vote in easy) / len(easy)
+        assert shares.loc[("people.csv, people", "easy"), name] == pytest.approx(share)
+    assert set(found["top-1"].table["metric"]) == {"elo", "elo, people.csv, people"}
+    for name in ("ratings by judge", "verdicts by subset"):
+        assert "people.csv" in check_figure(found[name])
+
+
+def test_the_change_by_definitions_is_that_of_each_judge(battles, people, table_of, tmp_path):
+    turned = [replace(battle, verdict="left") for battle in battles]
+    write_battles(tmp_path / "plain.csv", [*turned, *(replace(vote, verdict="tie") for vote in people)])
+    found = of(battles, table_of, tmp_path, beside=[tmp_path / "people.csv"], without=[tmp_path / "plain.csv"])[
+        "change by definitions"
+    ]
+    table = found.table.set_index(["judge", "model"])
+    alone = change(Battles.of(battles), Battles.of(turned), EloOptions()).set_index("model")
+    assert table.loc["models", "change"].to_dict() == pytest.approx(alone["change"].to_dict())
+    assert table.loc["people", "prompts"].tolist() == [12] * 3
+    assert "people" in check_figure(found)
+
+
+def test_definitions_without_a_battle_in_common_are_refused(battles, table_of, tmp_path):
+    write_battles(tmp_path / "plain.csv", [Battle("elsewhere", "m0", "m1", "left")])
+    with pytest.raises(BadOption):
+        of(battles, table_of, tmp_path, without=[tmp_path / "plain.csv"])
+
+
+def test_ties_can_be_left_out_of_the_confusion(battles, people, table_of, tmp_path):
+    paths = [tmp_path / "people.csv"]
+    full, part = (
+        of(battles, table_of, tmp_path, beside=paths, confusion_ties=ties)["confusion with people.csv"].table
+        for ties in (True, False)
+    )
+    assert "tie" in full.columns
+    assert "tie" not in part.columns
+    assert part["first"].sum() == full.loc[full["here"] != "tie", "first"].sum()
 
 
 # beside -------------------------------------------------------------------------------------------------------
@@ -145,7 +233,7 @@ def standing(value, half=0.0):
     ],
 )
 def test_the_winner_by_the_papers_rules(scores, lower, name):
-    assert winner(scores, lower) == name
+    assert find_best(scores, lower) == name
 
 
 def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
@@ -172,7 +260,9 @@ def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
     )
     study = Study(table_of(battles, subset=subsets), SAMPLES, tmp_path, others, measures=measures)
     tables = {found.name: found.table for found in analyses(study, EloOptions())}
-    found = tables["top-1"].set_index("metric")
+    places = tables["top-1"].set_index(["metric", "place"])
+    assert places.loc[("reward", "second"), ["all", "easy", "hard"]].tolist() == ["m0"] * 3
+    found = places.xs("best", level="place")
     # no metric without a better end, none whose headline is not a mean of rows, and none that is not installed
     assert set(found.index) == {"elo", "reward", "fid"}
     assert found.loc["reward", ["all", "easy", "hard"]].tolist() == ["m1"] * 3
@@ -185,7 +275,7 @@ def test_levels_with_the_same_name_have_separate_columns(battles, table_of, tmp_
                      kind={f"p{n}": "soft" if n % 2 else "hard" for n in range(12)})  # fmt: skip
     options = EloOptions(by=("subset", "kind"))
     found = {found.name: found for found in analyses(Study(table, SAMPLES, tmp_path, None), options)}
-    columns = ["metric", "all", "subset: all", "subset: hard", "kind: hard", "soft"]
+    columns = ["metric", "place", "all", "subset: all", "subset: hard", "kind: hard", "soft"]
     assert sorted(found["top-1"].table.columns) == sorted(columns)
 
 
@@ -216,6 +306,36 @@ def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
     a, b = (rewards.loc[rewards["model"] == m, "value"] for m in "ab")
     assert matrix.loc["a", "b"] == matrix.loc["b", "a"] == pytest.approx(mannwhitneyu(a, b).pvalue)
     assert check_figure(found["distributions"])
+
+
+def test_mean_rewards_are_set_beside_ratings_by_people_and_judges(rewards, tmp_path):
+    votes = [
+        Battle(f"p{n}", *pair, "left" if (n % 4 > 0) == (pair in ("ba", "bc", "ca")) else "right")
+        for n in range(12)
+        for pair in ("ba", "bc", "ca", "ab", "cb", "ac")
+    ]
+    write_battles(tmp_path / "votes.csv", [*votes, *(replace(v, human=True, judge="ann") for v in votes)])
+    options = RewardMetricOptions(beside=(tmp_path / "votes.csv",))
+    found = {a.name: a for a in reward_analyses(Study(rewards, SAMPLES, tmp_path), options)}[
+        "rewards beside ratings"
+    ]
+    assert found.table["judge"].tolist() == ["votes.csv, people", "votes.csv, models"]
+    means = rewards.groupby("model")["value"].mean()
+    ratings = rate(Battles.of(votes)).table.set_index("model")["rating"]
+    expected = spearman(means, ratings[means.index])
+    assert found.table["rho"].tolist() == pytest.approx([expected.value] * 2)
+    assert found.table["p"].tolist() == pytest.approx([expected.p] * 2)
+    assert "votes.csv" in check_figure(found)
+
+
+def test_rewards_beside_battles_of_other_models_are_refused(rewards, tmp_path):
+    write_battles(tmp_path / "votes.csv", [Battle("p", "x", "y", "left")])
+    with pytest.raises(BadOption):
+        list(
+            reward_analyses(
+                Study(rewards, SAMPLES, tmp_path), RewardMetricOptions(beside=(tmp_path / "votes.csv",))
+            )
+        )
 
 
 def test_models_that_are_alike_have_no_p(rewards, tmp_path):
