@@ -42,7 +42,7 @@ def find_best(scores: Mapping[str, ModelStanding], lower: bool, place: int = 0) 
 
     Returns:
         The name; `A/B` for two that tie; `Draw` for more. A `*` follows if the next score lies within the interval
-        of this one. Empty if there is none.
+        of this one. Empty if no model is left.
     """
     known = {model: score for model, score in scores.items() if math.isfinite(score.value)}
     if not known:

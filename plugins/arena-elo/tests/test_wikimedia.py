@@ -215,7 +215,15 @@ def test_misses_and_duplicates_are_counted_in_a_run(server, tmp_path, monkeypatc
     (result,) = run.results
     assert (result.n_ok, result.n_missing, result.n_failed) == (3, 1, 0)
     (line,) = images(run.samples()).to_dict("records")
-    assert line == {"model": "wikimedia", "images": 3, "failed": 0, "missing": 1, "distinct": 2, "shared": 2}
+    assert line == {
+        "model": "wikimedia",
+        "images": 3,
+        "failed": 0,
+        "missing": 1,
+        "distinct": 2,
+        "reused": 1,
+        "shared": 2,
+    }
 
 
 class TestWikimedia(GeneratorContract):
