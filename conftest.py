@@ -6,7 +6,10 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 import pytest
 
@@ -27,6 +30,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 #: Folders that pytest, Hypothesis and Python write beside the tests.
 _TOOL_FOLDERS = {"__pycache__", ".hypothesis", ".pytest_cache"}
 
+#: Names of what starts a run, a process or a server. A test whose code uses one of them is marked `integration`.
+_STARTERS = frozenset(
+    ["evaluate", "run_plan", "CliRunner", "subprocess", "multiprocessing", "HTTPServer", "ThreadingHTTPServer"]
+)
+
 _skipped: list[str] = []
 _left_behind: list[str] = []
 _before = pytest.StashKey[set[Path]]()
@@ -39,6 +47,72 @@ def _what_is_there_stays() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the two markers that every test has one of."""
+    starts = "starts a run, a process or a server"
+    config.addinivalue_line(
+        "markers", f"integration: {starts}, itself or by a fixture or helper; set by conftest.py"
+    )
+    config.addinivalue_line("markers", "unit: every other test; set by conftest.py")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test `unit` or `integration`."""
+    known: dict[CodeType, bool] = {}
+    for item in items:
+        functions = [item.function] if isinstance(item, pytest.Function) else []
+        fixtures = getattr(item, "_fixtureinfo", None)
+        for definitions in fixtures.name2fixturedefs.values() if fixtures else ():
+            functions.append(definitions[-1].func)
+        owner = getattr(item, "cls", None)
+        starts = any(_starts_something(function, owner, known) for function in functions)
+        item.add_marker(pytest.mark.integration if starts else pytest.mark.unit)
+
+
+def _starts_something(function: Any, owner: type | None, known: dict[CodeType, bool]) -> bool:
+    """Return whether a function starts something, or functions and classes of tests that it names do."""
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, FunctionType):
+        return False
+    if function.__code__ not in known:
+        known[function.__code__] = False  # for functions that call themselves
+        names = set(_list_names(function.__code__))
+        known[function.__code__] = not _STARTERS.isdisjoint(names) or any(
+            _starts_something(named, owner, known) for named in _find_own(names, function.__globals__, owner)
+        )
+    return known[function.__code__]
+
+
+def _list_names(code: CodeType) -> Iterator[str]:
+    """Yield the names that code uses: globals, attributes and imports, those of functions within it too."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _list_names(constant)
+
+
+def _find_own(names: set[str], scope: dict[str, Any], owner: type | None) -> Iterator[Any]:
+    """Yield the functions among these names that belong to tests, and the methods of their classes."""
+    named = [scope[name] for name in names if name in scope]
+    modules = [value for value in named if isinstance(value, ModuleType) and _is_of_tests(value)]
+    named += [getattr(module, name) for module in modules for name in names if hasattr(module, name)]
+    named += [
+        vars(base)[name] for base in (owner.__mro__ if owner else ()) for name in names if name in vars(base)
+    ]
+    for value in named:
+        if isinstance(value, type) and _is_of_tests(sys.modules.get(value.__module__)):
+            yield from (each for each in vars(value).values() if isinstance(each, FunctionType))
+        elif isinstance(value, FunctionType) and _is_of_tests(sys.modules.get(value.__module__)):
+            yield value
+
+
+def _is_of_tests(module: ModuleType | None) -> bool:
+    """Return whether a module holds tests, or the conformance kit, which has tests of plugins."""
+    file = Path(getattr(module, "__file__", None) or "")
+    return not {"tests", "testing"}.isdisjoint(file.parts) or file.name == "conftest.py"
 
 
 def _entries(config: pytest.Config) -> set[Path]:

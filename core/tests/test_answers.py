@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from t2i_core.api.errors import BadOption
 from t2i_core.api.prompt import is_writable
@@ -34,6 +34,7 @@ answers = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(st.lists(answers, min_size=1, max_size=5, unique_by=lambda answer: answer.identity))
 def test_written_answers_are_read_again(
     tmp_path_factory: pytest.TempPathFactory, given: list[HumanAnswer]

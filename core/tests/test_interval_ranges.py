@@ -86,7 +86,7 @@ VALUES = st.lists(st.sampled_from([LOW, HIGH, 0.0, 1.9, -0.99, 1.0]), min_size=1
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(values=VALUES, prompts=st.integers(1, 4), seeds=st.integers(1, 3))
 def test_no_interval_leaves_the_range_of_its_measure(
     shape: type[_Valued], values: list[float], prompts: int, seeds: int, tmp_path_factory: pytest.TempPathFactory
