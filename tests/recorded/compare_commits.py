@@ -2,8 +2,8 @@
 
     .venv/bin/python tests/recorded/compare_commits.py BEFORE [AFTER] [--only NAME]... [--list] [--keep DIR]
 
-AFTER is the working tree if it is not given. Each commit gets a worktree, an environment (`uv sync`) and an empty
-its own cache in a scratch folder. Exits with status 1 if anything differs.
+AFTER is the working tree if it is not given. Each commit gets its own worktree, environment (`uv sync`) and empty
+cache in a scratch folder. Exits with status 1 if anything differs.
 """
 
 from __future__ import annotations
