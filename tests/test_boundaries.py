@@ -143,6 +143,17 @@ def test_no_two_classes_have_one_name() -> None:
     assert find_shared_names(sorted({*sources, *list_scripts()})) == {}
 
 
+def test_one_function_makes_all_tables_of_the_terminal() -> None:
+    files = [file for folder in list_packages() for file in folder.rglob("*.py")]
+    makers = [
+        file.relative_to(ROOT).as_posix()
+        for file in files
+        if re.search(r"\bTable\(.*\bbox=", file.read_text(encoding="utf-8"))
+        or re.search(r"\badd_column\(", file.read_text(encoding="utf-8"))
+    ]
+    assert makers == ["core/t2i_core/api/terminal.py"]
+
+
 def test_two_classes_of_one_name_are_found(tmp_path: Path) -> None:
     first, second = tmp_path / "first.py", tmp_path / "second.py"
     first.write_text("class _Part: ...\nclass Other: ...", encoding="utf-8")
