@@ -52,7 +52,7 @@ def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysi
     if answers is not None:
         from .answers import compare_with_people
 
-        yield from compare_with_people(answers, own, find_places(study.samples))
+        yield from compare_with_people(answers, own, find_places(study.samples), study.interval)
 
 
 def select_decisions(table: pd.DataFrame, metric: str) -> pd.DataFrame:

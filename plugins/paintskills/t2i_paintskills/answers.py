@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from t2i_core.io.component_answers import (
     mean_relation,
 )
 from t2i_core.io.majority import find_majority
-from t2i_core.statistics import phi
+from t2i_core.statistics import Question, mean_interval, phi
 
 UNITS = ["model", "prompt", "seed"]
 
@@ -92,7 +92,7 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_with_people(
-    path: Path, rows: pd.DataFrame, places: Mapping[str, tuple[str, str, int]]
+    path: Path, rows: pd.DataFrame, places: Mapping[str, tuple[str, str, int]], question: Question
 ) -> Iterator[Analysis]:
     """Yield accuracy by people and by the metric for each model and skill, and their agreement.
 
@@ -100,6 +100,7 @@ def compare_with_people(
         path: File of people's answers.
         places: Model, prompt and seed by digest of the image file.
         rows: The metric's decisions, one row for each image.
+        question: The question that the intervals of the figure answer.
 
     Raises:
         BadOption: The file is not valid, or is about none of the run's images.
@@ -117,20 +118,33 @@ def compare_with_people(
             f"{first['model']!r}, prompt {first['prompt']!r}, seed {first['seed']}"
         )
     both = both.dropna(subset="value")
-    groups = both.groupby(["model", "skill"], sort=False)
-    lines = [_line(str(model), str(skill), part) for (model, skill), part in groups]
-    lines.append(_line("all", "all", both))
-    table = pd.DataFrame(lines)
+    groups = [
+        (str(model), str(skill), part) for (model, skill), part in both.groupby(["model", "skill"], sort=False)
+    ]
+    groups.append(("all", "all", both))
+    table = pd.DataFrame([_line(*group) for group in groups])
     summary = (
         "Accuracy by the majority of people and by the metric on the same images, without ties and without "
         f"{len(undecided)} images for which the metric has no decision. phi has a 95 % interval over prompts."
     )
-    kept = ["model", "skill", "images"]
-    long = table.melt(kept, ["people", "metric"], var_name="judged by", value_name="accuracy")
-    figure = BarChart(
-        label=("model", "skill"), value="accuracy", colour="judged by", range=(0, 1), data=long, hover=["images"]
-    )
-    yield Analysis("people", summary, table, figure)
+    yield Analysis("people", summary, table, _plot_accuracies(groups, question))
+
+
+def _plot_accuracies(groups: Sequence[tuple[str, str, pd.DataFrame]], question: Question) -> BarChart:
+    """Return bars of accuracy by people and by the metric, with intervals, for each model and skill."""
+    lines = []
+    for model, skill, part in groups:
+        clear = part.dropna(subset="majority")
+        for judged_by, column in (("people", "majority"), ("metric", "value")) if len(clear) else ():
+            found = mean_interval(
+                clear[column].to_numpy(float), clear["prompt"], clear["seed"], interval=question, low=0, high=1
+            )
+            lines.append((model, skill, judged_by, found.value, found.lo, found.hi, len(clear)))
+    columns = ["model", "skill", "judged by", "accuracy", "low", "high", "images"]
+    return BarChart(
+        label=("model", "skill"), value="accuracy", colour="judged by", range=(0, 1),
+        data=pd.DataFrame(lines, columns=columns), hover=["images"],
+    )  # fmt: skip
 
 
 def _line(model: str, skill: str, part: pd.DataFrame) -> dict[str, Any]:
