@@ -1,4 +1,4 @@
-"""Time the graph of nouns: from a bare process to WordNet loaded, and to A(s) of ImageNet-1k's classes.
+"""Time the graph of nouns and verbs: from a bare process to WordNet loaded, and to A(s) of ImageNet-1k's classes.
 
 python plugins/wordnet-hypernymy/benchmarks/loading.py
 
@@ -22,9 +22,9 @@ import time
 start = time.process_time()
 from t2i_core.api.prompt import ObjectClass
 from t2i_wordnet_hypernymy.leaves import Leaves
-from t2i_wordnet_hypernymy.wordnet import imagenet_classes, nouns
+from t2i_wordnet_hypernymy.wordnet import imagenet_classes, wordnet
 imported = time.process_time()
-graph = nouns()
+graph = wordnet()
 assert graph.closure("dog.n.01") and graph.cohyponyms("dog.n.01") and graph.lemmas("dog.n.01")
 assert graph.definition("dog.n.01")
 loaded = time.process_time()

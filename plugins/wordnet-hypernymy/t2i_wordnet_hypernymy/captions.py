@@ -1,4 +1,4 @@
-"""Counts of captions that contain the words of synsets, from text files that are streamed on all cores.
+"""Counts of captions that contain the words of synsets, in files that are streamed on all cores.
 
 References:
     Hypernymy paper, Table 4.
@@ -9,43 +9,59 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from t2i_core.api.errors import BadOption
 
+from .base_forms import inflect
+from .caption_files import CaptionPart, find_column, list_files, list_parts, read_part
 from .taxonomy import Taxonomy
-
-CHUNK = 4 << 20
-"""Number of bytes that a process reads at a time, so that memory does not grow with the file."""
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class CaptionWords:
-    """Words to look for, arranged so that set operations find them in a caption.
+    """Words to look for, arranged so that set operations find their forms in a caption.
 
     Attributes:
-        single: Words of one part.
-        longer: Words of several parts, by their first two parts.
+        single: Base forms of each form that is one part.
+        longer: Forms of several parts with their base forms, by their first two parts.
     """
 
-    single: frozenset[str]
-    longer: Mapping[tuple[str, str], Sequence[str]]
+    single: Mapping[str, Sequence[str]]
+    longer: Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 
     @classmethod
     def of(cls, words: Iterable[str]) -> CaptionWords:
-        """Arrange words, each written as `word_of` writes it."""
-        longer: dict[tuple[str, str], list[str]] = {}
-        for word in set(words):
-            if " " in word:
-                first, second, *_ = word.split(" ")
-                longer.setdefault((first, second), []).append(word)
-        return cls(frozenset(word for word in words if " " not in word), longer)
+        """Arrange words and their inflected forms; words are written as `word_of` writes them."""
+        single: dict[str, Sequence[str]] = {}
+        longer: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for form, bases in inflect(words).items():
+            if " " not in form:
+                single[form] = bases
+                continue
+            first, second, *_ = form.split(" ")
+            longer.setdefault((first, second), []).extend((f" {form} ", base) for base in bases)
+        return cls(single, longer)
+
+
+@dataclass(frozen=True)
+class CorpusCounts:
+    """Counts of one corpus.
+
+    Attributes:
+        counts: Number of captions for each node's name.
+        captions: Number of all captions.
+    """
+
+    counts: Mapping[str, int]
+    captions: int
 
 
 def word_of(lemma: str) -> str:
@@ -53,89 +69,97 @@ def word_of(lemma: str) -> str:
     return " ".join(_WORD.findall(lemma.lower()))
 
 
-def count_in(text: str, words: CaptionWords) -> tuple[Counter[str], int]:
-    """Return the number of captions that contain each word, and the number of captions.
+def count_in(captions: Iterable[str], words: CaptionWords) -> tuple[Counter[str], int]:
+    """Return the number of captions that contain a form of each word, and the number of captions.
 
     Args:
-        text: Captions, one per line; empty lines are skipped.
+        captions: Captions; those without a letter or digit are skipped.
         words: The words to look for.
     """
     found: Counter[str] = Counter()
-    captions = 0
-    for line in text.lower().split("\n"):
-        caption = _WORD.findall(line)
-        captions += bool(caption)
-        found.update(words.single.intersection(caption))
-        for pair in words.longer.keys() & set(pairwise(caption)):
+    total = 0
+    forms, bases_of = frozenset(words.single), words.single.__getitem__
+    pairs = words.longer.keys()
+    for text in captions:
+        caption = _WORD.findall(text.lower())
+        if not caption:
+            continue
+        total += 1
+        bases: set[str] = set().union(*map(bases_of, forms.intersection(caption)))
+        if matching := pairs & set(pairwise(caption)):
             whole = f" {' '.join(caption)} "
-            found.update(word for word in words.longer[pair] if f" {word} " in whole)
-    return found, captions
+            bases.update(base for pair in matching for form, base in words.longer[pair] if form in whole)
+        found.update(bases)
+    return found, total
 
 
 _PROCESS_WORDS: list[CaptionWords] = []
 """The words that this worker process looks for."""
 
 
-def _set_words(words: CaptionWords) -> None:
+def _start_process(words: CaptionWords) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process alone answers Ctrl-C
     _PROCESS_WORDS[:] = [words]
 
 
-def _count_part(part: tuple[Path, int, int]) -> tuple[Counter[str], int]:
-    path, start, end = part
-    with path.open("rb") as file:
-        file.seek(start)
-        return count_in(file.read(end - start).decode("utf-8", "replace"), _PROCESS_WORDS[0])
-
-
-def parts_of(path: Path, chunk: int = CHUNK) -> Iterator[tuple[Path, int, int]]:
-    """Yield the parts of a file, each of whole lines, as path, first byte and end.
-
-    Raises:
-        BadOption: The file cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            start, size = 0, os.fstat(file.fileno()).st_size
-            while start < size:
-                file.seek(min(start + chunk, size))
-                file.readline()
-                yield path, start, file.tell()
-                start = file.tell()
-    except OSError as error:
-        raise BadOption(f"{path}: cannot be read ({error.strerror})") from error
+def _count_part(part: tuple[str, CaptionPart]) -> tuple[str, Counter[str], int, int]:
+    corpus, own = part
+    found, captions = count_in(read_part(own), _PROCESS_WORDS[0])
+    return corpus, found, captions, own.size
 
 
 def count_captions(
-    files: Sequence[Path], taxonomy: Taxonomy, workers: int | None = None
-) -> tuple[dict[str, int], int]:
-    """Count the captions that contain each node's first lemma.
+    corpora: Mapping[str, Sequence[Path]],
+    taxonomy: Taxonomy,
+    workers: int | None = None,
+    column: str | None = None,
+    report: Callable[[int, float], None] = lambda captions, share: None,
+) -> dict[str, CorpusCounts]:
+    """Count the captions of each corpus that contain each node's first lemma.
 
-    A caption contains a lemma if the lemma's parts follow each other there, whatever their case and the characters
-    between them. Plurals count as other words.
+    A caption contains a lemma if the parts of one of its forms (`base_forms.inflect`) follow each other there,
+    whatever their case and the characters between them.
 
     Args:
-        files: Text files with one caption per line.
+        corpora: Files and folders of each corpus, by name.
         taxonomy: The nodes to count.
         workers: Number of processes; all cores if None.
-
-    Returns:
-        The number of captions for each node's name, and the number of all captions.
+        column: Column of tables that has the captions; if None, it is found by its name.
+        report: Receives the number of captions so far, and the share of all bytes that is done.
 
     Raises:
-        BadOption: A file cannot be read, or the files contain no captions.
+        BadOption: A file cannot be read, or a corpus contains no captions.
     """
     words = {name: word_of(taxonomy.lemmas(name)[0]) for name in taxonomy.names}
-    wanted = CaptionWords.of([word for word in words.values() if word])
-    total: Counter[str] = Counter()
-    captions = 0
-    parts = (part for file in files for part in parts_of(file))
-    workers = (
-        workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or os.cpu_count()
+    wanted = CaptionWords.of(word for word in words.values() if word)
+    columns = {
+        corpus: {path: find_column(path, column) for path in list_files(paths)}
+        for corpus, paths in corpora.items()
+    }
+    size = sum(path.stat().st_size for own in columns.values() for path in own)
+    found: dict[str, Counter[str]] = {corpus: Counter() for corpus in corpora}
+    captions: Counter[str] = Counter()
+    done = 0
+    parts = (
+        (corpus, part)
+        for corpus, own in columns.items()
+        for path, name in own.items()
+        for part in list_parts(path, name)
     )
-    with multiprocessing.get_context("spawn").Pool(workers, _set_words, (wanted,)) as pool:
-        for found, lines in pool.imap_unordered(_count_part, parts):
-            total.update(found)
-            captions += lines
-    if not captions:
-        raise BadOption(f"{', '.join(map(str, files))}: no captions; the file must have one caption per line")
-    return {name: total[word] for name, word in words.items()}, captions
+    with multiprocessing.get_context("spawn").Pool(workers or _count_cores(), _start_process, (wanted,)) as pool:
+        for corpus, counts, count, read in pool.imap_unordered(_count_part, parts):
+            found[corpus].update(counts)
+            captions[corpus] += count
+            done += read
+            report(captions.total(), done / size)
+    for corpus, paths in corpora.items():
+        if not captions[corpus]:
+            raise BadOption(f"{', '.join(map(str, paths))}: no captions; a text file must have one per line")
+    return {
+        corpus: CorpusCounts({name: own[word] for name, word in words.items()}, captions[corpus])
+        for corpus, own in found.items()
+    }
+
+
+def _count_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

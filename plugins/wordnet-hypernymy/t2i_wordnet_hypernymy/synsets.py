@@ -12,7 +12,9 @@ from t2i_core import statistics
 from t2i_core.api.errors import BadOption
 from t2i_core.api.figure import HeatMap
 from t2i_core.api.study import Analysis, Study
-from t2i_core.io.table import read_table
+from t2i_core.files.spreadsheet import unescape
+from t2i_core.io.table import parse_table
+from t2i_core.io.text_file import read_text
 
 from .figures import plot_correlations
 
@@ -70,24 +72,32 @@ def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
     return wide.groupby([*outer, pd.Index(names, dtype=object, name="synset")]).mean()
 
 
-def read_frequency(path: Path) -> Mapping[str, float]:
-    """Read the number of captions for each synset from a file that `t2i count-captions` wrote.
+def read_frequency(path: Path) -> dict[str, dict[str, float]]:
+    """Read the number of captions of each corpus by synset, from a file that `t2i count-captions` wrote.
 
     Raises:
         BadOption: The file is not valid. The message names file, line and problem.
     """
-    counts: dict[str, float] = {}
-    for row in read_table(path, BadOption, ("synset", "captions"), escaped=True):
+    columns, rows = parse_table(path, read_text(path, BadOption), BadOption, ("synset",), escaped=True)
+    names = [name for name in columns if name != "synset"]
+    corpora = [unescape(name) for name in names]
+    if not corpora:
+        raise BadOption(f"{path}, line 1: no column with counts; create the file with t2i count-captions")
+    counts: dict[str, dict[str, float]] = {corpus: {} for corpus in corpora}
+    for row in rows:
         where = f"{path}, line {row.line}"
-        synset, captions = (row.cells.get(name, "") for name in ("synset", "captions"))
-        if not synset or not captions.isdecimal():
+        synset = row.cells.get("synset", "")
+        cells = {corpus: row.cells.get(name, "") for corpus, name in zip(corpora, names, strict=True)}
+        if not synset or not all(cell.isdecimal() for cell in cells.values()):
             raise BadOption(
-                f"{where}: the line must have a synset and a number of captions, as t2i count-captions writes it"
+                f"{where}: the line must have a synset and a number of captions for each corpus, as "
+                "t2i count-captions writes it"
             )
-        if synset in counts:
+        if synset in counts[corpora[0]]:
             raise BadOption(f"{where}: {synset} appears twice; delete one of the lines")
-        counts[synset] = float(captions)
-    if not counts:
+        for corpus, cell in cells.items():
+            counts[corpus][synset] = float(cell)
+    if not rows:
         raise BadOption(f"{path}: no synsets; create the file with t2i count-captions")
     return counts
 
@@ -98,20 +108,22 @@ def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator
     Args:
         study: The measurements of a run.
         measure: Name of the metric's own measure.
-        frequency: File that `t2i count-captions` wrote, if the table shall include it.
+        frequency: File that `t2i count-captions` wrote, if the table shall include it: a column for each corpus.
 
     Raises:
         BadOption: The file is not valid, or has none of the run's synsets.
     """
     wide = join_measures(study, measure)
     if frequency is not None:
-        counts, synsets = read_frequency(frequency), synsets_of(study.table, study.others)
-        prompts = wide.index.get_level_values("prompt")
-        wide["captions"] = [counts.get(synsets.get(prompt, prompt), np.nan) for prompt in prompts]
-        if wide["captions"].isna().all():
-            raise BadOption(
-                f"{frequency}: has none of the run's synsets; count captions with the taxonomy of the run"
-            )
+        synsets = synsets_of(study.table, study.others)
+        asked = [synsets.get(prompt, prompt) for prompt in wide.index.get_level_values("prompt")]
+        for corpus, counts in read_frequency(frequency).items():
+            column = corpus if corpus == "captions" else f"captions of {corpus}"
+            wide[column] = [counts.get(synset, np.nan) for synset in asked]
+            if wide[column].isna().all():
+                raise BadOption(
+                    f"{frequency}: has none of the run's synsets; count captions with the taxonomy of the run"
+                )
     if wide.shape[1] < 2:
         return
     table = wide.reset_index().rename(columns={"prompt": "synset"})

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from t2i_wordnet_hypernymy.base_forms import inflect
 from t2i_wordnet_hypernymy.wordnet import EXCEPTIONS, IMAGENET, MINI, NOUNS, VERBS
 
 _LEXNAMES = "".join(f"{number:02d}\tfile{number:02d}\t1\n" for number in range(45))
@@ -77,6 +78,17 @@ def write_compact(path: Path, arrays: dict[str, np.ndarray]) -> None:
                 np.lib.format.write_array(entry, array)
 
 
+def check_base_forms(wordnet: Any) -> None:
+    """Check that the package finds the same base forms of nouns as NLTK.
+
+    Raises:
+        AssertionError: A form has other base forms.
+    """
+    nouns = {name for name in wordnet.all_lemma_names("n") if not {"_", "-"} & set(name)}
+    for form, bases in inflect(nouns).items():
+        assert set(bases) == nouns & set(wordnet._morphy(form, "n")), form
+
+
 def _encode_lines(texts: Iterator[str]) -> np.ndarray:
     return np.frombuffer("\n".join(texts).encode(), np.uint8)
 
@@ -88,12 +100,13 @@ def main() -> None:
         parser.add_argument(name, type=Path)
     arguments = parser.parse_args()
     leaves = json.loads(arguments.taxonomy.read_text())
+    EXCEPTIONS.write_text((arguments.wordnet / "noun.exc").read_text())
     with open_wordnet(arguments.wordnet) as wordnet:
         np.savez_compressed(NOUNS, **make_arrays(wordnet, "n"))
         write_compact(VERBS, make_arrays(wordnet, "v"))
+        check_base_forms(wordnet)
         wnids = arguments.wnids.read_text().split()
         classes = [wordnet.synset_from_pos_and_offset("n", int(wnid[1:])).name() for wnid in wnids]
-    EXCEPTIONS.write_text((arguments.wordnet / "noun.exc").read_text())
     IMAGENET.write_text("\n".join(classes) + "\n")
     MINI.write_text("\n".join(sorted({*leaves, *(s for above in leaves.values() for s in above)})) + "\n")
     for file in (NOUNS, VERBS, EXCEPTIONS, IMAGENET, MINI):
