@@ -24,7 +24,7 @@ from t2i_arena_elo.metric import POSITION, Elo
 from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.ratings import MEAN, POINTS, rate
 from t2i_core.api import Setup
-from t2i_core.statistics import statistic_intervals
+from t2i_core.statistics import Crossing, statistic_intervals
 
 STRENGTHS = np.array([-0.6, -0.1, 0.2, 0.5])
 FIRST = 0.3
@@ -81,7 +81,7 @@ class BattleWorld:
 
 
 def in_runs(battles: Battles, rounds: int) -> Ends:
-    """The intervals that `t2i eval --metric elo` prints: prompts reweighted by core, each time fitted anew."""
+    """The intervals that `t2i eval --metric elo` prints: prompts, and people if they voted, reweighted by core."""
     turned = battles.left > battles.right
     names = np.array(battles.models)
     table = pd.DataFrame(
@@ -95,7 +95,11 @@ def in_runs(battles: Battles, rounds: int) -> Ends:
     )
     metric = Elo(Setup(None, EloOptions()))
     read = metric.prepare(table)
-    found = statistic_intervals(partial(metric.aggregate, read), table["prompt"], None, rounds=rounds)
+    people = battles.judge if battles.human.any() else None
+    crossed: Crossing = False if people is None else "annotators"
+    found = statistic_intervals(
+        partial(metric.aggregate, read), table["prompt"], people, crossed=crossed, rounds=rounds
+    )
     return {name: (one.lo, one.hi) for name, one in found.items()}
 
 
@@ -139,6 +143,7 @@ LINES: tuple[tuple[str, BattleWorld, How], ...] = (
     ("`t2i eval`", BattleWorld(40, 1.0), in_runs),
     ("`t2i arena tally`", BattleWorld(40, 1.0), resampled),
     ("the sandwich", BattleWorld(40, 1.0), sandwich),
+    ("`t2i eval`, people", BattleWorld(40, 0.5, 12, 0.5), in_runs),
     ("`t2i arena tally`, people", BattleWorld(40, 0.5, 12, 0.5), resampled),
     ("the sandwich, people", BattleWorld(40, 0.5, 12, 0.5), sandwich),
 )

@@ -40,23 +40,18 @@ def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
     }
     by_level = {facet: {level: _rated(own, options) for level, own in of.items()} for facet, of in levels.items()}
     for facet, found in by_level.items():
-        tables = [
-            ratings.table.assign(**{facet: level, "note": "; ".join(ratings.notes)})
-            for level, ratings in found.items()
-        ]
+        tables = [ratings.table.assign(**{facet: level}) for level, ratings in found.items()]
+        notes = [f"{level}: {'; '.join(ratings.notes)}." for level, ratings in found.items() if ratings.notes]
+        summary = " ".join([f"Ratings from the battles of each {facet} alone.", *notes])
         table = pd.concat(tables, ignore_index=True)
         figure = ForestPlot(label="model", value="rating", facet=facet, title="rating, 95 % interval")
-        yield Analysis(
-            f"ratings by {facet}",
-            f"Ratings from the battles of each {facet} alone, with notes on few prompts.",
-            table,
-            figure,
-        )
+        yield Analysis(f"ratings by {facet}", summary, table, figure)
     shares = [_verdicts(battles, ALL, ALL)]
     shares += [_verdicts(own, facet, level) for facet, of in levels.items() for level, own in of.items()]
     summary = "Outcomes of each model's battles, as shares of all of them, including those without a verdict."
     yield Analysis("verdicts", summary, pd.concat(shares, ignore_index=True), _stack_outcomes(shares[0]))
-    yield count_images(study.samples)
+    if len(study.samples):  # battles of files have no images
+        yield count_images(study.samples)
     yield _rate_online(battles, options)
     sources = read_sources(battles_of(study.table), options)
     judged = split_people(sources)
