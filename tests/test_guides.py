@@ -1,13 +1,16 @@
-"""The guides' commands work in the order in which they stand there, and print what the guides show."""
+"""The guides' commands and Python work in the order in which they stand there; output is as the guides show."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
+from PIL import Image
 from t2i_cli.app import app
 from typer.testing import CliRunner
 
@@ -53,3 +56,46 @@ def test_commands_print_what_a_guide_shows(
         for line in expected:
             if line != "...":
                 assert mask(line) in printed, f"{command} does not print {line!r} there:\n{done.output}"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_python_page_runs(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import t2i_miniworld
+    import torch
+    from diffusers import StableDiffusionPipeline
+    from t2i_core import evaluate
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("T2I_CACHE_DIR", str(cache))
+    for name, colour in {"a.png": "red", "b.png": "blue"}.items():
+        Image.new("RGB", (32, 32), colour).save(name)
+
+    class QuickPipeline(StableDiffusionPipeline):  # type: ignore[misc]  # diffusers is not typed
+        def __call__(self, *args: Any, **given: Any) -> Any:
+            return super().__call__(*args, num_inference_steps=2, **given)
+
+    folder = Path(t2i_miniworld.__file__).parent / "weights" / "mini"
+    pipeline = QuickPipeline.from_pretrained(folder, torch_dtype=torch.float32)
+
+    def train(network: torch.nn.Module, steps: int) -> None:
+        with torch.no_grad():
+            next(network.parameters()).add_(1e-3 * steps / 1_000)
+
+    names: dict[str, Any] = {
+        "pipeline": pipeline,
+        "train": train,
+        "old_images": [Image.open("a.png"), Image.open("b.png")],
+        "new_images": [Image.open("b.png"), Image.open("a.png")],
+        "table": pd.DataFrame({"caption": ["a red car", "a dog"]}),
+    }
+    blocks = [block for language, block in BLOCK.findall((DOCS / "python.md").read_text()) if language == "python"]
+    first, images, training = blocks
+    exec(compile(first, "python.md", "exec"), names)
+    assert [result.metric for result in names["run"].results] == ["tiam"]
+    # the default judge of clipscore would be downloaded
+    names["evaluate"] = partial(evaluate, judge="mini-clip")
+    exec(compile(images, "python.md", "exec"), names)
+    assert [(c.a, c.b) for c in names["run"].comparisons] == [("old", "new")]
+    exec(compile(training, "python.md", "exec"), names)
+    assert list(names["scorer"].history["step"]) == list(range(0, 10_000, 1_000))
