@@ -72,8 +72,8 @@ def test_the_python_page_runs(cache: Path, tmp_path: Path, monkeypatch: pytest.M
         Image.new("RGB", (32, 32), colour).save(name)
 
     class QuickPipeline(StableDiffusionPipeline):  # type: ignore[misc]  # diffusers is not typed
-        def __call__(self, *args: Any, **given: Any) -> Any:
-            return super().__call__(*args, num_inference_steps=2, **given)
+        def __call__(self, prompt: Any, generator: Any, **given: Any) -> Any:
+            return super().__call__(prompt, generator=generator, num_inference_steps=2, **given)
 
     folder = Path(t2i_miniworld.__file__).parent / "weights" / "mini"
     pipeline = QuickPipeline.from_pretrained(folder, torch_dtype=torch.float32)
@@ -99,3 +99,4 @@ def test_the_python_page_runs(cache: Path, tmp_path: Path, monkeypatch: pytest.M
     assert [(c.a, c.b) for c in names["run"].comparisons] == [("old", "new")]
     exec(compile(training, "python.md", "exec"), names)
     assert list(names["scorer"].history["step"]) == list(range(0, 10_000, 1_000))
+    assert names["scorer"].history["score"].notna().all()
