@@ -281,6 +281,13 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             labels=True,
         ),
         _source(
+            "wordnet-compared",
+            "The 20 synsets whose images people compared in the hypernymy paper.",
+            SynsetPromptOptions,
+            HYPERNYMY,
+            "compared_by_people",
+        ),
+        _source(
             "easy-concepts",
             "22 common synsets and the synsets directly below them: 483 prompts.",
             PhraseOptions,

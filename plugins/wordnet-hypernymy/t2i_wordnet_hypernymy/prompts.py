@@ -27,6 +27,13 @@ EASY_ROOTS = (
 )  # fmt: skip
 """The 22 roots of Easy Concepts."""
 
+COMPARED = (
+    "frog.n.01", "clock.n.01", "oven.n.01", "monkey.n.01", "knife.n.01", "wolf.n.01", "pan.n.01", "boat.n.01",
+    "wheel.n.01", "shark.n.01", "whale.n.02", "fruit.n.01", "turtle.n.02", "hat.n.01", "vegetable.n.01",
+    "pot.n.01", "flower.n.01", "duck.n.01", "chair.n.01", "spider.n.01",
+)  # fmt: skip
+"""The synsets whose images people compared (hypernymy paper, section 4.3): the paper's words near a class."""
+
 RELATIONS = ("hypernymy", "hyponymy", "mixing")
 RELATION_ODDS = (0.8, 0.1, 0.1)
 
@@ -92,6 +99,12 @@ def near_leaf(setup: Setup[NearLeafOptions]) -> Iterator[Prompt]:
         synsets = [synsets[i] for i in sorted(drawn.tolist())]
     for synset in synsets:
         yield prompt_of(taxonomy, synset, options)
+
+
+def compared_by_people(setup: Setup[SynsetPromptOptions]) -> Iterator[Prompt]:
+    """Yield prompts for the 20 synsets whose images people compared in the hypernymy paper."""
+    for synset in COMPARED:
+        yield prompt_of(nouns(), synset, setup.options)
 
 
 def easy_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:

@@ -95,8 +95,9 @@ def between_runs(study: Study, wide: pd.DataFrame, measure: str, others: Sequenc
             lines.append({"model": model, "runs": own.shape[1], "pairs": len(pairs), "rho": float(pairs.mean())})
     if lines:
         summary = f"Mean over pairs of runs of Spearman's rho of synsets' {measure}, within each model."
+        table = pd.DataFrame(lines)
         figure = BarChart(label="model", value="rho", range=(None, 1), title=RHO, hover=["runs", "pairs"])
-        yield Analysis("agreement of runs", summary, pd.DataFrame(lines), figure)
+        yield Analysis("agreement of runs", summary, table, figure if table["rho"].notna().any() else None)
 
 
 def read_columns(folder: Path, others: Sequence[Path], measure: str, synsets: Sequence[str]) -> list[RunColumn]:

@@ -23,6 +23,7 @@ from t2i_wordnet_hypernymy.plugin import t2i_prompt_sources
 from t2i_wordnet_hypernymy.prompts import (
     above_labels,
     all_nouns,
+    compared_by_people,
     easy_concepts,
     near_leaf,
     of_mini_world,
@@ -167,3 +168,11 @@ def test_both_lists_of_the_taxonomy_benchmark_run_together(seed: int) -> None:
     assert sorted(p.id for p in prompts) == sorted({p.id for source in sources for p in source})
     assert Counter(chain.from_iterable(levels)) == {"easy": 483, "hypernymy": 828, "hyponymy": 204, "mixing": 170}
     assert max(map(len, levels)) == 2
+
+
+def test_the_synsets_that_people_compared_are_the_only_ones_of_their_words_near_a_class() -> None:
+    near = list(near_leaf(Setup(None, NearLeafOptions())))
+    compared = list(compared_by_people(Setup(None, SynsetPromptOptions())))
+    assert len(compared) == 20
+    for prompt in compared:
+        assert [other.id for other in near if other.text == prompt.text] == [prompt.id]
