@@ -128,3 +128,9 @@ def test_merged_lists_keep_every_prompt_once(lists: list[list[int]]) -> None:
         assert split_levels(prompt.facets["list"]) == tuple(
             f"l{n}" for n, ids in enumerate(lists) if int(prompt.id[1:]) in ids
         )
+
+
+def test_prompts_of_one_list_stay_the_objects_that_its_source_gave() -> None:
+    (kept, others), _ = merge_sources([EASY, RANDOM])
+    assert [prompt is given for prompt, given in zip(kept, EASY, strict=True)] == [True, True, True, False]
+    assert all(prompt is given for prompt, given in zip(others, RANDOM[1:], strict=True))

@@ -117,7 +117,12 @@ def merge_sources(sources: Sequence[Sequence[Prompt]]) -> tuple[list[list[Prompt
             merged[prompt.id] = both or merged.get(prompt.id, prompt)
         kept.append(own)
     dropped = sum(map(len, sources)) - sum(map(len, kept))
-    return [[_merge_facets(merged[p.id], p) or p for p in own] for own in kept], dropped
+    return [[_take_merged(merged[prompt.id], prompt) for prompt in own] for own in kept], dropped
+
+
+def _take_merged(merged: Prompt, prompt: Prompt) -> Prompt:
+    """Return the merged prompt for one that was merged; another prompt stays the object that its source gave."""
+    return prompt if merged is prompt else _merge_facets(merged, prompt) or prompt
 
 
 def _merge_facets(a: Prompt, b: Prompt) -> Prompt | None:

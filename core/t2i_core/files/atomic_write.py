@@ -72,9 +72,8 @@ def _is_replaceable(path: Path) -> bool:
 
 def write_whole(path: Path, data: bytes) -> os.stat_result:
     """Write a file so that a reader sees all of it or nothing; return its status."""
-    with _replace(path) as (_, descriptor), os.fdopen(descriptor, "wb") as file:
+    with _replace(path) as (_, descriptor), os.fdopen(descriptor, "wb", buffering=0) as file:
         file.write(data)
-        file.flush()
         status = os.fstat(descriptor)
         if status.st_size != len(data):
             raise OSError(f"{path}: only {status.st_size} of {len(data)} bytes were written; is the disk full?")
