@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 import yaml
 from t2i_core.api.errors import FailedRun, T2IError
+from t2i_core.api.progress_display import show_progress
 from t2i_core.api.terminal import console, print_json, write_line
 from t2i_core.engine.dry_run import forecast_plan, forecast_request
 from t2i_core.engine.plan import make_plan
-from t2i_core.engine.progress_display import show_progress
 from t2i_core.results.score_tables import print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from t2i_core.api.progress_display import format_duration, format_rate
 from t2i_core.api.terminal import make_table, shown
 from t2i_core.api.text import shorten_paths
-from t2i_core.engine.progress_display import format_duration, format_rate
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:

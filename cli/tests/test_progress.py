@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 from t2i_cli import interrupts
-from t2i_core.engine.progress_display import Lines, format_duration
+from t2i_core.api.progress_display import Lines, format_duration
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.result import Score
 from t2i_core.results.score_tables import print_results

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 from t2i_cli.commands import say_error
+from t2i_core.api.progress_display import Lines
 from t2i_core.api.terminal import print_json, shown
-from t2i_core.engine.progress_display import Lines
 from t2i_core.results.result import Comparison, JudgeName, Result, Score
 from t2i_core.results.score_tables import print_results
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..api.errors import BadOption, BadPrompts
 from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..api.progress import Progress
+from ..api.progress_display import choose_progress
 from ..api.resolver import Resolver, installed_resolver
 from ..results.run import Run
 from ..storage.cache import use_cache
@@ -16,7 +17,6 @@ from .component import Component
 from .given_images import list_image_models
 from .given_prompts import make_prompts, read_prompts_argument
 from .plan import make_plan
-from .progress_display import choose_progress
 from .request import ModelRequest, Request
 from .request_field import list_fields
 from .request_values import list_values

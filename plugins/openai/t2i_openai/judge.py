@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core.api import Preference, QuestionAnswer, Setup
+from t2i_core.api import Preference, QuestionAnswer, Reply, Setup
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
@@ -17,7 +17,7 @@ from t2i_torch_support.pair_questions import choose_template, read_verdict, writ
 
 from .concurrency import run_concurrently
 from .options import JudgeOptions
-from .questions import read_answer, write_parts
+from .questions import read_answer, strip_thoughts, write_parts
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
 
@@ -42,9 +42,10 @@ class VisionJudge:
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
-    ) -> Iterator[tuple[Query, Preference | QuestionAnswer | Failure]]:
-        """Yield each query with the model's preference or answer as soon as it arrives."""
-        work: Callable[[Query], Any] = self._compare if capability == "prefer" else self._answer
+    ) -> Iterator[tuple[Query, Preference | QuestionAnswer | Reply | Failure]]:
+        """Yield each query with the model's preference, answer or reply as soon as it arrives."""
+        works: Mapping[str, Callable[[Query], Any]] = {"prefer": self._compare, "reply": self._reply}
+        work = works.get(capability, self._answer)
         return run_concurrently(queries, work, self.server.at_once, self.server.disconnect)
 
     async def _compare(self, query: Query) -> Preference | Failure:
@@ -74,10 +75,22 @@ class VisionJudge:
             return reply
         return read_answer(query, reply, finished=reply.finish_reason not in _CUT)
 
+    async def _reply(self, query: Query) -> Reply | Failure:
+        try:
+            reply = await self._ask(query, lambda query: query.texts[0])
+        except Refused as refusal:
+            return Failure(f"refused: {refusal}")
+        if isinstance(reply, Failure):
+            return reply
+        if reply.finish_reason in _CUT:
+            return Failure("the reply was cut off; raise max_tokens")
+        text = strip_thoughts(reply.message.text)
+        return Reply(text) if text else Failure("the reply is empty")
+
     async def _ask(
         self,
         query: Query,
-        write: Callable[[Query], list[dict[str, Any]]],
+        write: Callable[[Query], str | list[dict[str, Any]]],
         for_probabilities: Mapping[str, Any] | None = None,
     ) -> Choice | Failure:
         """Send a question and return the reply.

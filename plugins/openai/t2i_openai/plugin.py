@@ -63,7 +63,7 @@ def t2i_judges() -> list[JudgeInfo]:
             argument=_ARGUMENT,
             needs_argument=True,
             options=JudgeOptions,
-            capabilities={"prefer": frozenset(), "answer": frozenset()},
+            capabilities={"prefer": frozenset(), "answer": frozenset(), "reply": frozenset()},
             create=_judge,
             paid=lambda argument, options: not is_local(options.base_url),
             loading=Loading(weights=lambda argument, options: [pair_questions.SOURCE], check=_check),

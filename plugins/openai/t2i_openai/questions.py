@@ -75,7 +75,7 @@ def read_answer(query: Query, reply: Choice, finished: bool) -> QuestionAnswer:
         finished: False if the server cut the reply off; such a reply names no choice.
     """
     choices = VisualQuestion.of(query).choices
-    said = re.sub(r"\A.*</think>|<think>.*\Z", "", reply.message.text, flags=re.S).strip()
+    said = strip_thoughts(reply.message.text)
     if not choices:
         return QuestionAnswer(text=said)
     if finished and (place := _find_letter(said, choices)) is not None:
@@ -83,6 +83,11 @@ def read_answer(query: Query, reply: Choice, finished: bool) -> QuestionAnswer:
         return QuestionAnswer(choices, chosen, _read_probabilities(reply, said, place, len(choices)))
     named = _find_words(said, choices) if finished else None
     return QuestionAnswer(choices, named, text="" if named is not None else reply.message.text)
+
+
+def strip_thoughts(text: str) -> str:
+    """Return what a model says after its reasoning; empty if the reasoning does not end."""
+    return re.sub(r"\A.*</think>|<think>.*\Z", "", text, flags=re.S).strip()
 
 
 def _find_letter(said: str, choices: Sequence[str]) -> int | None:

@@ -133,6 +133,8 @@ class ScriptedServer:
             item["revised_prompt"] = f"{body['prompt']}, in detail"
             usage = {"input_tokens": 10, "output_tokens": 100, "total_tokens": 110}
             handler.json(200, {"created": 1, "data": [item], "model": f"{body['model']}-v2", "usage": usage})
+        elif handler.path == "/v1/chat/completions" and isinstance(body["messages"][0]["content"], str):
+            self.say(f"A reply to: {body['messages'][0]['content']}")(handler, body)
         elif handler.path == "/v1/chat/completions":
             means = [seen.mean() for seen in shown(body)]
             if "letter of your choice" in body["messages"][0]["content"][-1]["text"]:

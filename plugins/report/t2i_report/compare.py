@@ -17,12 +17,12 @@ from t2i_core.api.text import escape_control_characters
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.run import Run
+from t2i_core.results.thumbnails import CHUNK, Thumbnails
 
 from .gallery import Gallery, GalleryColumn, ShownImage, gallery
 from .names import model_names, run_names
 from .page import write_page
 from .stored_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
-from .thumbnails import CHUNK, Thumbnails
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,9 +12,9 @@ from t2i_core.api.metric_output import Measure
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
+from t2i_core.results.thumbnails import CHUNK
 
 from .names import model_names, run_names
-from .thumbnails import CHUNK
 
 MOST_LEVELS = 500
 """Maximum number of levels of a facet that is offered as a filter."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,9 +10,9 @@ import jinja2
 from markupsafe import Markup
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.figures.look import PAGE_STYLE
+from t2i_core.results.html_parts import embed_json, make_policy
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
-
-from .files import write_atomically
+from t2i_core.results.output_file import write_atomically
 
 _STATIC = files(__package__) / "static"
 
@@ -41,11 +38,8 @@ def _escape_lines(text: str) -> Markup:
 
 
 def embed(data: Any) -> Markup:
-    """Return data as JSON for a script element, escaped so that it cannot end the element."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for sign, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
-        text = text.replace(sign, code)
-    return Markup(text)
+    """Return data as JSON for a script element, as markup."""
+    return Markup(embed_json(data))
 
 
 def write_page(target: Path, template: str, **known: Any) -> None:
@@ -64,8 +58,7 @@ def write_page(target: Path, template: str, **known: Any) -> None:
     known |= {
         "style": Markup(style),
         "script": Markup(script),
-        "policy": f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'",
+        "policy": make_policy(style, script),
         "embed": embed,
     }
     with (
@@ -74,7 +67,3 @@ def write_page(target: Path, template: str, **known: Any) -> None:
     ):
         for text in _environment().get_template(template).generate(known):
             file.write(text)
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -22,11 +22,11 @@ from t2i_core.results.figures.look import follow_theme
 from t2i_core.results.result import Result, Score
 from t2i_core.results.run import Run
 from t2i_core.results.table_format import format_table
+from t2i_core.results.thumbnails import Thumbnails
 
 from .gallery import gallery
 from .names import run_names
 from .page import write_page
-from .thumbnails import Thumbnails
 
 MOST_ROWS = 200
 """Maximum number of rows of an analysis, and of failures, on a page."""

@@ -9,11 +9,11 @@ from typing import Literal
 
 import pandas as pd
 from t2i_core.api.errors import BadOption
+from t2i_core.results.output_file import write_atomically
 from t2i_core.results.result import Score
 from t2i_core.results.run import Run
 from t2i_core.results.table_format import TableFormat, format_table
 
-from .files import write_atomically
 from .names import model_names, run_names
 
 COUNTS = ("n_prompts", "n_prompts_ok", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")

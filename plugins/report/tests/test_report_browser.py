@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from t2i_core.results.run import Run
+from t2i_core.results.thumbnails import Thumbnails
 from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare, write_comparison
 from t2i_report.gallery import Gallery, GalleryColumn, ShownImage
 from t2i_report.page import write_page
 from t2i_report.report import write_report
-from t2i_report.thumbnails import Thumbnails
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)

@@ -1,4 +1,4 @@
-"""Atomic writing of output files."""
+"""Atomic writing of the files that users name for output."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from t2i_core.api.errors import BadFolder
-from t2i_core.files.atomic_write import replace_file
+from ..api.errors import BadFolder
+from ..files.atomic_write import replace_file
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..api.progress import Progress, Silent, Task
-from ..api.terminal import console, render_html, shown, write_line
-from ..api.text import escape_control_characters
+from .progress import Progress, Silent, Task
+from .terminal import console, render_html, shown, write_line
+from .text import escape_control_characters
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

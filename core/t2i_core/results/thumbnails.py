@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from PIL import Image as PILImage
-from t2i_core.api.image import Image
-from t2i_core.files.image_file import DamagedImage
-from t2i_core.results.images import describe_left_out
+
+from ..api.image import Image
+from ..files.image_file import DamagedImage
+from .images import describe_left_out
 
 QUALITY = 72
 """WebP quality, 0 to 100. With this value a picture of 128 x 128 pixels takes three or four kilobytes."""

@@ -1,0 +1,1 @@
+"""Predictions of concepts by language models: the command `t2i taxonomy-predictions`."""
