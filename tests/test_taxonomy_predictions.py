@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from t2i_cli.app import app
+from t2i_core.api.resolver import installed_resolver
 from typer.testing import CliRunner
 
 
@@ -94,7 +95,11 @@ def test_the_list_is_written_after_the_cost_is_told(server: ChatServer, tmp_path
     assert {(row["lemma"], row["definition"], row["subset"]) for row in rows} == {
         ("widget", "a useful thing", "p-easy")
     }
-    assert len(server.asked) == len(set(server.asked))
+    assert len(server.asked) == len(set(server.asked)) == 24
+    source = installed_resolver().component("prompt_source", f"taxonomy-predictions:{out}", {})
+    prompts = list(source.info.prompts(source.setup()))
+    assert {prompt.text for prompt in prompts} == {"An image of widget (a useful thing)"}
+    assert [prompt.scene.objects[0].cls.synset for prompt in prompts] == [row["synset"] for row in rows]
     asked = len(server.asked)
     assert CliRunner().invoke(app, words(server, out, "--limit", "12")).exit_code == 0
     assert len(server.asked) == asked

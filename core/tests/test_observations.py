@@ -21,9 +21,9 @@ from t2i_core.api import (
     Pixels,
     Preference,
     QuestionAnswer,
-    Reply,
     Reward,
     Segments,
+    TextReply,
 )
 from t2i_core.api.adapter import combine, expand, find_chain, find_sources
 from t2i_core.api.capabilities.answer import YES_NO
@@ -89,7 +89,7 @@ EVERYTHING = [
     Caption("ein großes Tier 🐘"),
     Preference("second", -0.25, "it has more legs"),
     Preference("unparsable"),
-    Reply("a dog is an animal"),
+    TextReply("a dog is an animal"),
     Reward(0.1),
     Reward(0.1, cut_to=35),
     LikelihoodTerms({"log_p": np.arange(6, dtype=np.float64).reshape(1, 2, 3)}),

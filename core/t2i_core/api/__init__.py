@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .capabilities.features import Features as Features
     from .capabilities.likelihood import LikelihoodTerms as LikelihoodTerms
     from .capabilities.prefer import Preference as Preference
-    from .capabilities.reply import Reply as Reply
+    from .capabilities.reply import TextReply as TextReply
     from .capabilities.reward import Reward as Reward
     from .capabilities.segment import Segments as Segments
     from .errors import BadPrompts as BadPrompts
@@ -151,7 +151,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "capabilities.features": ("Features",),
     "capabilities.likelihood": ("LikelihoodTerms",),
     "capabilities.prefer": ("Preference",),
-    "capabilities.reply": ("Reply",),
+    "capabilities.reply": ("TextReply",),
     "capabilities.reward": ("Reward",),
     "capabilities.segment": ("Segments",),
     "metric": (

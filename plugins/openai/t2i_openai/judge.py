@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core.api import Preference, QuestionAnswer, Reply, Setup
+from t2i_core.api import Preference, QuestionAnswer, Setup, TextReply
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
@@ -42,7 +42,7 @@ class VisionJudge:
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
-    ) -> Iterator[tuple[Query, Preference | QuestionAnswer | Reply | Failure]]:
+    ) -> Iterator[tuple[Query, Preference | QuestionAnswer | TextReply | Failure]]:
         """Yield each query with the model's preference, answer or reply as soon as it arrives."""
         works: Mapping[str, Callable[[Query], Any]] = {"prefer": self._compare, "reply": self._reply}
         work = works.get(capability, self._answer)
@@ -75,7 +75,7 @@ class VisionJudge:
             return reply
         return read_answer(query, reply, finished=reply.finish_reason not in _CUT)
 
-    async def _reply(self, query: Query) -> Reply | Failure:
+    async def _reply(self, query: Query) -> TextReply | Failure:
         try:
             reply = await self._ask(query, lambda query: query.texts[0])
         except Refused as refusal:
@@ -85,7 +85,7 @@ class VisionJudge:
         if reply.finish_reason in _CUT:
             return Failure("the reply was cut off; raise max_tokens")
         text = strip_thoughts(reply.message.text)
-        return Reply(text) if text else Failure("the reply is empty")
+        return TextReply(text) if text else Failure("the reply is empty")
 
     async def _ask(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from t2i_core.api import Failure, Query, Reply
+from t2i_core.api import Failure, Query, TextReply
 from t2i_core.testing.parts import settle
 from t2i_openai.plugin import t2i_judges
 
@@ -26,7 +26,7 @@ def reply_to(server: Any) -> Callable[..., Any]:
 
 
 def test_the_message_is_the_text_alone(server: Any, reply_to: Callable[..., Any]) -> None:
-    assert reply_to("Name a dog.") == [Reply("A reply to: Name a dog.")]
+    assert reply_to("Name a dog.") == [TextReply("A reply to: Name a dog.")]
     (exchange,) = server.log
     assert exchange.body["messages"] == [{"role": "user", "content": "Name a dog."}]
     assert "logprobs" not in exchange.body
@@ -46,4 +46,4 @@ def test_only_complete_replies_count(
 ) -> None:
     server.default = server.say(content, finish)
     (answer,) = reply_to("Name a dog.")
-    assert answer == Reply(expected) if expected else isinstance(answer, Failure)
+    assert answer == TextReply(expected) if expected else isinstance(answer, Failure)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.api import Failure, JudgeInfo, PromptSourceInfo, Reply
+from t2i_core.api import Failure, JudgeInfo, PromptSourceInfo, TextReply
 from t2i_core.api.errors import BadFolder, BadPrompts, BrokenPlugin, FailedRun, NoJudge
 from t2i_core.api.progress import Silent
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_prompt_sources
-from t2i_wordnet_hypernymy.predictions.answers import AnswerFile
+from t2i_wordnet_hypernymy.predictions.answers import KeptAnswers
 from t2i_wordnet_hypernymy.predictions.chat import find_model
 from t2i_wordnet_hypernymy.predictions.concepts import read_targets
 from t2i_wordnet_hypernymy.predictions.prediction import describe_cost, predict, write_predictions
@@ -34,7 +34,7 @@ class Speaker:
                 yield query, Failure("the server is gone")
                 continue
             self.asked.append(text)
-            yield query, Reply("a kind of thing." if text.startswith("The word") else "1. Hunting_dog, hound")
+            yield query, TextReply("a kind of thing." if text.startswith("The word") else "1. Hunting_dog, hound")
 
 
 @pytest.fixture
@@ -133,16 +133,16 @@ def test_each_message_is_asked_once_and_answers_are_kept(
     model = find_model("speaker", resolver, {})
     out = tmp_path / "predictions.csv"
     assert "3 for predictions and at most 3 for definitions" in describe_cost(
-        targets, True, AnswerFile.beside(out, model), "speaker"
+        targets, True, KeptAnswers.beside(out, model), "speaker"
     )
-    predictions = predict(targets, True, model, AnswerFile.beside(out, model), Silent())
+    predictions = predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
     assert len(speaker.asked) == len(set(speaker.asked)) == 6
     write_predictions(predictions, out)
     with out.open() as file:
         rows = list(csv.DictReader(file))
     assert [row["subset"] for row in rows] == ["p-hypernymy", "p-hyponymy", "p-mixing"]
     assert {(row["lemma"], row["definition"]) for row in rows} == {("Hunting dog", "a kind of thing")}
-    assert predict(targets, True, model, AnswerFile.beside(out, model), Silent()) == predictions
+    assert predict(targets, True, model, KeptAnswers.beside(out, model), Silent()) == predictions
     assert len(speaker.asked) == 6
 
 
@@ -154,14 +154,14 @@ def test_a_run_that_breaks_off_resumes(
     out = tmp_path / "predictions.csv"
     speaker.stop_after = 2
     with pytest.raises(FailedRun):
-        predict(targets, True, model, AnswerFile.beside(out, model), Silent())
+        predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
     assert not out.exists()
     path = tmp_path / "predictions.csv.answers.jsonl"
     path.write_bytes(path.read_bytes()[:-20])  # as a kill leaves it in the middle of a line
     speaker.stop_after = None
-    predict(targets, True, model, AnswerFile.beside(out, model), Silent())
+    predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
     assert len(speaker.asked) == 7  # the damaged answer is asked again, the other is not
-    predict(targets, True, model, AnswerFile.beside(out, model), Silent())
+    predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
     assert len(speaker.asked) == 7
 
 
@@ -178,7 +178,7 @@ def test_another_answer_is_the_plugins_fault(
     model = find_model("speaker", resolver, {})
     targets = read_targets([str(concepts)], resolver, {}, "auto")
     with pytest.raises(BrokenPlugin):
-        predict(targets, True, model, AnswerFile.beside(tmp_path / "p.csv", model), Silent())
+        predict(targets, True, model, KeptAnswers.beside(tmp_path / "p.csv", model), Silent())
 
 
 def test_bad_input_is_refused_before_anything_is_asked(
@@ -186,9 +186,9 @@ def test_bad_input_is_refused_before_anything_is_asked(
 ) -> None:
     model = find_model("speaker", resolver, {})
     with pytest.raises(BadFolder):
-        AnswerFile.beside(tmp_path / "no folder" / "p.csv", model)
+        KeptAnswers.beside(tmp_path / "no folder" / "p.csv", model)
     with pytest.raises(BadFolder):
-        AnswerFile.beside(tmp_path, model)
+        KeptAnswers.beside(tmp_path, model)
     (tmp_path / "bad.csv").write_text("synset,lemma\nno_such_word.n.01,x\n")
     with pytest.raises(BadPrompts):
         read_targets([str(tmp_path / "bad.csv")], resolver, {}, "auto")

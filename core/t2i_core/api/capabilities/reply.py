@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reply(Observation, capability="reply"):
+class TextReply(Observation, capability="reply"):
     """The reply of a language model to one text.
 
     Attributes:

@@ -15,7 +15,7 @@ from t2i_core.api.resolver import ResolvedComponent
 
 
 @dataclass
-class AnswerFile:
+class KeptAnswers:
     """A file of JSON lines: an answer, the message that it answers, and a key of all that it depends on.
 
     A line that a killed process left incomplete counts as missing.
@@ -31,7 +31,7 @@ class AnswerFile:
     kept: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def beside(cls, out: Path, model: ResolvedComponent[Any]) -> AnswerFile:
+    def beside(cls, out: Path, model: ResolvedComponent[Any]) -> KeptAnswers:
         """Return the file of answers beside an output file, with the answers that it holds.
 
         Raises:
@@ -56,7 +56,7 @@ class AnswerFile:
         return found
 
     def find(self, message: str) -> str | None:
-        """Return the answer to a message; None if there is none yet."""
+        """Return the answer to a message; None if it has none yet."""
         return self.kept.get(self._key(message))
 
     def add(self, message: str, answer: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from t2i_core.api import Failure, JudgeInfo, Query, Reply
+from t2i_core.api import Failure, JudgeInfo, Query, TextReply
 from t2i_core.api.errors import BrokenPlugin, NoJudge
 from t2i_core.api.plugin_guard import describe_component, guard_plugin
 from t2i_core.api.resolver import OptionTable, ResolvedComponent, Resolver
@@ -45,7 +45,7 @@ def ask(model: ResolvedComponent[JudgeInfo], messages: Sequence[str]) -> Iterato
     with guard_plugin(model, "to reply"):
         try:
             for query, answer in judge.observe(REPLY, queries):
-                if not isinstance(answer, Reply | Failure):
+                if not isinstance(answer, TextReply | Failure):
                     raise BrokenPlugin(
                         f"{describe_component(model)} gave {type(answer).__name__} where {REPLY} was asked for"
                     )

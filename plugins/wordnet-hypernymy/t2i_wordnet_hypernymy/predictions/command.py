@@ -28,7 +28,9 @@ def taxonomy_predictions(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write.")] = Path("predictions.csv"),
-    task: Annotated[Task, typer.Option(help="What is asked; auto: what the subset of a synset needs.")] = "auto",
+    task: Annotated[
+        Task, typer.Option(help="Kind of question; auto: the kind that the subset of a synset needs.")
+    ] = "auto",
     definitions: Annotated[
         bool, typer.Option("--definitions/--no-definitions", help="Ask for a definition of each prediction.")
     ] = True,
@@ -51,7 +53,7 @@ def taxonomy_predictions(
     from t2i_core.api.progress_display import show_progress
     from t2i_core.api.resolver import installed_resolver
 
-    from .answers import AnswerFile
+    from .answers import KeptAnswers
     from .chat import find_model
     from .concepts import read_targets
     from .prediction import describe_cost, predict, write_predictions
@@ -60,7 +62,7 @@ def taxonomy_predictions(
     options = resolver.read_options(option or [])
     targets = read_targets(concepts or ["easy-concepts", "wordnet-random"], resolver, options, task)[:limit]
     found = find_model(model, resolver, options)
-    answers = AnswerFile.beside(out, found)
+    answers = KeptAnswers.beside(out, found)
     print(describe_cost(targets, definitions, answers, model), file=sys.stderr)
     if dry_run:
         return

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadPrompts
+from t2i_core.api.facet_levels import split_levels
 from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.resolver import OptionTable, Resolver
 
 from ..taxonomy import Taxonomy
 from ..taxonomy_page.content import find_node
-from ..wordnet import nouns
+from ..wordnet import wordnet
 from .questions import Target, Task, ask_for_synset
 
 
@@ -29,7 +30,7 @@ def read_targets(names: Iterable[str], resolver: Resolver[Any], options: OptionT
     Raises:
         BadPrompts: A list names no synset, or no synset has the neighbours that the task needs.
     """
-    taxonomy = nouns()
+    taxonomy = wordnet()
     found: dict[tuple[str, str], Target] = {}
     without = 0
     for name in names:
@@ -61,4 +62,5 @@ def _list_synsets(
                 f"{name}: the prompt {prompt.id!r} names no synset of WordNet; use a list of synsets, such as "
                 "easy-concepts, or a CSV file with the column synset"
             )
-        yield synset, str(prompt.facets.get("subset", ""))
+        for subset in split_levels(str(prompt.facets.get("subset", ""))):
+            yield synset, str(subset)

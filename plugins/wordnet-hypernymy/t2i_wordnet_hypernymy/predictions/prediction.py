@@ -14,7 +14,7 @@ from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.files.spreadsheet import escape
 from t2i_core.results.output_file import write_atomically
 
-from .answers import AnswerFile
+from .answers import KeptAnswers
 from .chat import ask
 from .questions import Target, ask_for_definition, read_definition, read_lemma
 
@@ -36,7 +36,7 @@ class Prediction:
     subset: str
 
 
-def describe_cost(targets: Sequence[Target], definitions: bool, answers: AnswerFile, model: str) -> str:
+def describe_cost(targets: Sequence[Target], definitions: bool, answers: KeptAnswers, model: str) -> str:
     """Return how many requests are to come, as one line."""
     words = {target.question for target in targets}
     open_words = {message for message in words if answers.find(message) is None}
@@ -56,7 +56,7 @@ def predict(
     targets: Sequence[Target],
     definitions: bool,
     model: ResolvedComponent[JudgeInfo],
-    answers: AnswerFile,
+    answers: KeptAnswers,
     progress: Progress,
 ) -> list[Prediction]:
     """Return a prediction for each target; ask only what has no answer yet.
@@ -78,13 +78,13 @@ def predict(
     return [_read_prediction(target, definitions, answers) for target in targets]
 
 
-def _ask_definition(target: Target, answers: AnswerFile) -> str | None:
+def _ask_definition(target: Target, answers: KeptAnswers) -> str | None:
     """Return the message for the definition of a target's prediction; None without a prediction."""
     lemma = read_lemma(answers.find(target.question) or "")
     return None if lemma is None else ask_for_definition(lemma, target.question)
 
 
-def _read_prediction(target: Target, definitions: bool, answers: AnswerFile) -> Prediction:
+def _read_prediction(target: Target, definitions: bool, answers: KeptAnswers) -> Prediction:
     lemma = read_lemma(answers.find(target.question) or "")
     message = _ask_definition(target, answers) if definitions else None
     definition = read_definition(answers.find(message) or "") if message else None
@@ -96,7 +96,7 @@ def _ask_all(
     title: str,
     read: Callable[[str], str | None],
     model: ResolvedComponent[JudgeInfo],
-    answers: AnswerFile,
+    answers: KeptAnswers,
     progress: Progress,
 ) -> None:
     """Ask what has no answer yet; keep each answer as it arrives, if it can be read."""
@@ -109,7 +109,9 @@ def _ask_all(
             if isinstance(answer, Failure):
                 failed.append(answer.reason)
             elif read(answer) is None:
-                failed.append(f"the reply is no {'word' if read is read_lemma else 'definition'}: {answer[:60]!r}")
+                failed.append(
+                    f"the reply is not a {'word' if read is read_lemma else 'definition'}: {answer[:60]!r}"
+                )
             else:
                 answers.add(message, answer)
             task.advance()

@@ -91,7 +91,7 @@ def ask_for_definition(lemma: str, question: str) -> str:
 
 
 def read_lemma(reply: str) -> str | None:
-    """Return the word of a reply; None if the reply is no word or short phrase."""
+    """Return the word of a reply; None if the reply is not a word or a short phrase."""
     lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
     first = re.sub(r"^(\d+[.)]|[-*•])\s+", "", lines[0]) if lines else ""
     word = " ".join(re.split(r"[,;]", first)[0].replace("_", " ").strip(" \t.:\"'“”‘’`*").split())

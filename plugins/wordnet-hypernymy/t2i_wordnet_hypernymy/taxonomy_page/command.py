@@ -23,7 +23,9 @@ def taxonomy(
     ] = 160,
     own: Annotated[
         Path | None,
-        typer.Option("--taxonomy", metavar="FILE", help="File with your own taxonomy. Default: WordNet's nouns."),
+        typer.Option(
+            "--taxonomy", metavar="FILE", help="File with your own taxonomy. Default: WordNet's nouns and verbs."
+        ),
     ] = None,
     images_from: Annotated[
         list[Path] | None,
@@ -43,12 +45,15 @@ def taxonomy(
     from t2i_core.results.run import load_finished_run
 
     from ..metrics import taxonomy_of
+    from ..wordnet import wordnet
     from .content import collect_content
     from .page import write_taxonomy
 
     def warn(message: str) -> None:
         print(f"warning: {escape_control_characters(message)}", file=sys.stderr)
 
-    content = collect_content(load_finished_run(run, images_from or ()), taxonomy_of(own), images)
+    content = collect_content(
+        load_finished_run(run, images_from or ()), wordnet() if own is None else taxonomy_of(own), images
+    )
     write_taxonomy(content, out, side, warn)
     print(f"{out} ({format_size(out.stat().st_size)})", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What the page shows: the nodes of the tree, and images and scores of each prompt by model."""
+"""Content of the page: the nodes of the tree, and images and scores of each prompt by model."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def collect_content(run: Run, taxonomy: Taxonomy, most_images: int) -> PageConte
     prompts = run.prompts()
     node_of = {prompt.id: node for prompt in prompts if (node := find_node(prompt, taxonomy)) is not None}
     if not node_of:
-        where = "WordNet's nouns" if taxonomy.file is None else str(taxonomy.file)
+        where = "WordNet" if taxonomy.file is None else str(taxonomy.file)
         raise BadFolder(
             f"{run.path}: none of its {len(prompts)} prompts names a synset of {where}; run prompts of synsets, "
             "such as --prompts wordnet-imagenet, or name the taxonomy of the prompts with --taxonomy"
