@@ -98,5 +98,5 @@ def test_the_python_page_runs(cache: Path, tmp_path: Path, monkeypatch: pytest.M
     exec(compile(images, "python.md", "exec"), names)
     assert [(c.a, c.b) for c in names["run"].comparisons] == [("old", "new")]
     exec(compile(training, "python.md", "exec"), names)
-    assert list(names["scorer"].history["step"]) == list(range(0, 10_000, 1_000))
+    assert list(names["scorer"].history["step"]) == [0, 1_000, 2_000]
     assert names["scorer"].history["score"].notna().all()
