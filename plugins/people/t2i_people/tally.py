@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from t2i_core.api.facet_levels import split_levels
 from t2i_core.io.answers import BOTH_BAD, CANNOT_TELL, LEFT, PREFERENCE, RIGHT, TIE, AnswerFile, HumanAnswer
 from t2i_core.io.majority import turn_preference
 from t2i_core.statistics import Estimate, mean_interval
@@ -26,7 +27,7 @@ def tally(file: AnswerFile, by_subset: bool = False) -> dict[str, Any]:
 
     Args:
         file: The answers.
-        by_subset: Whether each subset of the prompts gets its own lines.
+        by_subset: Whether each subset of the prompts gets its own lines; a prompt may be in several subsets.
 
     Returns:
         Plain data: `answers`, one entry per question, model and answer; `ratings`, one per question and model if
@@ -36,8 +37,11 @@ def tally(file: AnswerFile, by_subset: bool = False) -> dict[str, Any]:
     """
     parts = {"": file.answers}
     if by_subset:
-        subsets = sorted({answer.subset for answer in file.answers})
-        parts = {name: tuple(each for each in file.answers if each.subset == name) for name in subsets}
+        found: dict[str, list[HumanAnswer]] = {}
+        for answer in file.answers:
+            for level in split_levels(answer.subset):
+                found.setdefault(str(level), []).append(answer)
+        parts = {name: tuple(found[name]) for name in sorted(found)}
     tables = {name: _tally_part(answers) for name, answers in parts.items()}
     return {
         "file": str(file.path),

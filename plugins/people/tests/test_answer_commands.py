@@ -199,9 +199,8 @@ def test_a_tag_that_nobody_chose_has_a_count_of_0_with_its_interval(tmp_path: Pa
 
 
 def test_subsets_have_their_own_lines(tmp_path: Path) -> None:
-    lines = [
-        f"ann,mistakes: text,{'yes' if n < 3 else 'no'},p{n},m,{'easy' if n < 4 else 'hard'}" for n in range(8)
-    ]
+    subsets = [*["easy"] * 3, "easy | hard", *["hard"] * 3]
+    lines = [f"ann,mistakes: text,{'yes' if n < 3 else 'no'},p{n},m,{own}" for n, own in enumerate(subsets)]
     path = write(tmp_path / "subsets.csv", "rater,question,answer,prompt,left,subset", *lines)
     found = {
         (line["subset"], line["answer"]): line["share"] for line in ask(path, "tally", "--by-subset")["answers"]
