@@ -88,6 +88,8 @@ def find_column(path: Path, column: str | None) -> str | None:
             return None
     except OSError as error:
         raise BadOption(f"{path}: cannot be read ({error.strerror or error})") from error
+    if not names:
+        raise BadOption(f"{path}: the table is empty; its first line must name its columns")
     if column is not None:
         if column in names:
             return column
