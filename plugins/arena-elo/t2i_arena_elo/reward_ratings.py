@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.figure import ScatterPlot
 from t2i_core.api.study import Analysis
-from t2i_core.statistics import mean_interval, spearman
+from t2i_core.statistics import Question, spearman
 
 from .battles import Battles
 from .judge_comparison import split_people
 from .ratings import rate
-from .sources import read_source
+from .rows import estimate_mean
+from .source_comparison import read_named
 
 
 def compare_with_ratings(
-    rows: pd.DataFrame, paths: Sequence[Path], own: Mapping[str, Battles]
+    rows: pd.DataFrame, paths: Sequence[Path], own: Mapping[str, Battles], question: Question
 ) -> Iterator[Analysis]:
     """Yield the rank correlation of mean rewards with ratings by each judge, and both values of each model.
 
@@ -27,15 +27,17 @@ def compare_with_ratings(
         rows: Rows of the measure `reward`.
         paths: Runs of `elo`, files of battles, or files of people's answers.
         own: Battles of the same run, by name.
+        question: What the intervals of rewards answer, as in the run.
 
     Raises:
         BadOption: If a source has no battles of two of the models.
     """
-    sources = {**own, **{str(path): read_source(path).battles for path in paths}}
-    judged = split_people({_shorten(name): battles for name, battles in sources.items()})
+    judged = split_people({**own, **read_named(paths)})
     if not judged:
         return
-    rewards = {str(model): _estimate(each) for model, each in rows.groupby("model", sort=False, observed=True)}
+    rewards = {
+        str(model): _estimate(each, question) for model, each in rows.groupby("model", sort=False, observed=True)
+    }
     lines, points = [], []
     for judge, battles in judged.items():
         rated = rate(battles).table.dropna(subset="rating").set_index("model")
@@ -66,10 +68,6 @@ def compare_with_ratings(
     yield Analysis("rewards beside ratings", summary, pd.DataFrame(lines), figure)
 
 
-def _shorten(name: str) -> str:
-    return Path(name).name or name
-
-
-def _estimate(rows: pd.DataFrame) -> dict[str, float]:
-    found = mean_interval(rows["value"].to_numpy(np.float64), rows["cluster"].astype(str), None)
+def _estimate(rows: pd.DataFrame, question: Question) -> dict[str, float]:
+    found = estimate_mean(rows, question)
     return {"reward": found.value, "reward low": found.lo, "reward high": found.hi}

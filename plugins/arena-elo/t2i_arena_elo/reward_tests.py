@@ -49,7 +49,7 @@ def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
         long = matrix.melt("model", var_name="against", value_name="p")
         heat_map = HeatMap(x="against", y="model", value="p", range=(0, 1), digits=3, data=long)
         yield Analysis("mann-whitney", summary, matrix, heat_map)
-    yield from compare_with_ratings(rows, options.beside, _find_battles(study))
+    yield from compare_with_ratings(rows, options.beside, _find_battles(study), study.interval)
     yield count_images(study.samples)
 
 

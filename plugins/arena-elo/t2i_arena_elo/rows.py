@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 from t2i_core.api import Row
+from t2i_core.statistics import Estimate, Question, mean_interval
 
 from .battles import VERDICTS, Battle, Battles, Codes, Verdict
 
@@ -126,3 +127,14 @@ def verdict_of(answer: str) -> Verdict:
     """Return the verdict of a battle for a judge's answer. The first image counts as the left one."""
     words = {"first": "left", "second": "right", "both_bad": "both-bad"}
     return cast(Verdict, words.get(answer, answer))
+
+
+def estimate_mean(rows: pd.DataFrame, question: Question) -> Estimate:
+    """Return the mean of one measure of one model, with the interval of a run: over prompts crossed with seeds.
+
+    Args:
+        rows: The rows.
+        question: What the interval answers.
+    """
+    seeds = rows["seed"].astype(str) if "seed" in rows and rows["seed"].notna().all() else None
+    return mean_interval(rows["value"].to_numpy(np.float64), rows["cluster"].astype(str), seeds, interval=question)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +32,7 @@ def read_sources(here: Battles, options: EloOptions) -> dict[str, Battles]:
     Raises:
         BadOption: If a source has no vote that counts.
     """
-    return {HERE: here, **_sources(options.beside)}
+    return {HERE: here, **read_named(options.beside)}
 
 
 def compare_sources(sources: Mapping[str, Battles], options: EloOptions) -> Iterator[Analysis]:
@@ -84,7 +84,7 @@ def _compare_definitions(sources: Mapping[str, Battles], options: EloOptions) ->
     """Yield how each model's share of battles won changes by definitions, for each judge that saw both."""
     if not options.without:
         return
-    plain = _join_kinds(_sources(options.without))
+    plain = _join_kinds(read_named(options.without))
     tables = [
         change(own, plain[judge], options).assign(judge=judge)
         for judge, own in _join_kinds(sources).items()
@@ -113,8 +113,12 @@ def _join_kinds(sources: Mapping[str, Battles]) -> dict[str, Battles]:
     return {kind: battles for kind, battles in found.items() if len(battles)}
 
 
-def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:
-    """Read other runs and files, by name."""
+def read_named(paths: Sequence[Path]) -> dict[str, Battles]:
+    """Return the battles of other runs and files, by the last part of the path, or the path if taken.
+
+    Raises:
+        BadOption: If a source has no vote that counts.
+    """
     found: dict[str, Battles] = {}
     for path in paths:
         source = read_source(path)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.facet_levels import locate_levels
 from t2i_core.api.study import Analysis, Study
-from t2i_core.statistics import block_jackknife, mean_interval
+from t2i_core.statistics import Question, block_jackknife
 
 from .ratings import Ratings
+from .rows import estimate_mean
 
 
 class ModelStanding(NamedTuple):
@@ -93,8 +94,8 @@ def top_one(study: Study, rated: Mapping[str, RatedLevels]) -> Iterator[Analysis
         if rows.empty or "model" not in rows:
             continue
         places = {facet: locate_levels(rows[facet]) for facet in by_level if facet in rows}
-        standings = {"all": _scores(rows)} | {
-            column: _scores(rows.iloc[places[facet][level]])
+        standings = {"all": _scores(rows, study.interval)} | {
+            column: _scores(rows.iloc[places[facet][level]], study.interval)
             for (facet, level), column in columns.items()
             if level in places.get(facet, {})
         }
@@ -125,7 +126,7 @@ def _of(ratings: Ratings) -> dict[str, ModelStanding]:
     return {model: ModelStanding(rating, low, high) for model, rating, low, high in rows}
 
 
-def _scores(rows: pd.DataFrame) -> dict[str, ModelStanding]:
+def _scores(rows: pd.DataFrame, question: Question) -> dict[str, ModelStanding]:
     """Return each model's score: the mean over images, or the value of its whole set with a jackknife interval."""
     found = {}
     for model, own in rows.groupby("model", sort=False, observed=True):
@@ -135,6 +136,6 @@ def _scores(rows: pd.DataFrame) -> dict[str, ModelStanding]:
             e = block_jackknife(full, list(parts)) if len(parts) > 1 else None
             found[str(model)] = ModelStanding(full, e.lo if e else np.nan, e.hi if e else np.nan)
         else:
-            e = mean_interval(own["value"].to_numpy(np.float64), own["cluster"].astype(str), None)
+            e = estimate_mean(own, question)
             found[str(model)] = ModelStanding(e.value, e.lo, e.hi)
     return found

@@ -17,7 +17,7 @@ from t2i_arena_elo.summary import ModelStanding, find_best
 from t2i_core.api.errors import BadOption
 from t2i_core.api.metric_output import Measure
 from t2i_core.api.study import Study
-from t2i_core.statistics import holm, spearman
+from t2i_core.statistics import holm, mean_interval, spearman
 from t2i_core.testing.figures import check_figure
 
 SAMPLES = pd.DataFrame(
@@ -330,6 +330,24 @@ def test_mean_rewards_are_set_beside_ratings_by_people_and_judges(rewards, tmp_p
     assert found.table["rho"].tolist() == pytest.approx([expected.value] * 2)
     assert found.table["p"].tolist() == pytest.approx([expected.p] * 2)
     assert "votes.csv" in check_figure(found)
+
+
+def test_sources_of_one_name_stay_apart_and_intervals_of_rewards_cross_seeds(rewards, tmp_path):
+    paths = (tmp_path / "one" / "votes.csv", tmp_path / "other" / "votes.csv")
+    for path, verdict in zip(paths, ("left", "right"), strict=True):
+        path.parent.mkdir()
+        write_battles(
+            path, [Battle(f"p{n}", *pair, verdict) for n in range(6) for pair in ("ab", "bc", "ca", "ba")]
+        )
+    study = Study(rewards.assign(value=rewards["value"] + rewards["seed"]), SAMPLES, tmp_path)
+    (found,) = (
+        a for a in reward_analyses(study, RewardMetricOptions(beside=paths)) if a.name == "rewards beside ratings"
+    )
+    assert found.table["judge"].tolist() == ["votes.csv", str(paths[1])]
+    for model, points in found.figure.data.groupby("model"):
+        own = study.table[study.table["model"] == model]
+        expected = mean_interval(own["value"], own["cluster"], own["seed"])
+        assert points["reward low"].tolist() == pytest.approx([expected.lo] * 2)
 
 
 def test_rewards_beside_battles_of_other_models_are_refused(rewards, tmp_path):
