@@ -129,14 +129,11 @@ class PairMetric(Metric):
     crossed: ClassVar[bool] = True
     raters: ClassVar[str | None] = None
 
-    def check_models(self, labels: Sequence[str]) -> None:
-        """Refuse models that cannot be compared, before anything is asked; called once, before any query.
+    def set_models(self, labels: Sequence[str]) -> None:
+        """Receive the models, of which queries and units name two at a time; called once, before any query.
 
         Args:
             labels: The labels of all models that are compared, in their order.
-
-        Raises:
-            BadModel: If they cannot be compared.
         """
 
 

@@ -157,8 +157,8 @@ class _Planner:
         if isinstance(first.instance, PairMetric):
             if len(models) < 2:
                 raise BadOption(f"metric {first.component.spec!r} compares models; name at least two with --model")
-            with guard_plugin(first.component, "to check the models"):
-                first.instance.check_models([model.label for model in models])
+            with guard_plugin(first.component, "when it received the models"):
+                first.instance.set_models([model.label for model in models])
             model_sets: list[tuple[Model, ...]] = [tuple(models)]
         else:
             model_sets = [(model,) for model in models]

@@ -189,6 +189,6 @@ _log = logging.getLogger(__name__)
 
 _OWN_ATTRIBUTES: Mapping[type[Metric], tuple[str, ...]] = {
     TableMetric: ("aggregates", "prepare", "remarks", "ranges", "estimates"),
-    PairMetric: ("crossed", "raters", "check_models"),
+    PairMetric: ("crossed", "raters", "set_models"),
 }
 """Attributes that only one kind of metric has."""

@@ -154,7 +154,7 @@ def _list_items(metric: Metric, samples: Sequence[Sample], models: Sequence[str]
     if not isinstance(metric, PairMetric):
         yield from ((sample,) for sample in samples)
         return
-    metric.check_models(models)
+    metric.set_models(models)
     cells: dict[tuple[str, int], dict[str, Sample]] = {}
     for sample in samples:
         cells.setdefault((sample.prompt.id, sample.seed), {})[sample.model] = sample

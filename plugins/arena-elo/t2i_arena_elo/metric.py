@@ -54,8 +54,8 @@ class Elo(TableMetric, PairMetric):
         if not self.options.battles:
             self.needs = (Need(NEED, "prefer", queries=self._queries),)
 
-    def check_models(self, labels: Sequence[str]) -> None:
-        """Remember the models, of which a protocol may draw two for each prompt."""
+    def set_models(self, labels: Sequence[str]) -> None:
+        """Keep the models, of which a protocol may draw two for each prompt."""
         self._labels = tuple(sorted(labels))
 
     def check(self, prompts: Sequence[Prompt]) -> None:

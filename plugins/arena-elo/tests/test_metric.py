@@ -214,7 +214,7 @@ def test_the_taxonomy_protocol_asks_once_for_each_prompt_about_a_drawn_pair():
 def test_the_taxonomy_protocol_draws_all_pairs_and_orders_alike():
     metric = Elo(Setup(None, EloOptions(protocol="taxonomy")))
     models = [f"m{n}" for n in range(12)]
-    metric.check_models(models)
+    metric.set_models(models)
     drawn = Counter()
     for n in range(3370):
         prompt = Prompt(f"p{n}", "a text")
