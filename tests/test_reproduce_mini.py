@@ -46,8 +46,9 @@ def test_every_printed_value_is_there() -> None:
     stored = {}
     for paper in PAPERS.files:
         for table in paper.entries:
-            if table.place[0] == "tables":
-                content = paper.path.with_name(f"{table.name}.csv").read_bytes()
+            path = paper.path.with_name(f"{table.name}.csv")
+            if path.is_file():  # tables of pictures have no values
+                content = path.read_bytes()
                 values = sum("value" in line for line in csv.DictReader(content.decode().splitlines()))
                 stored[table.name] = (values, hashlib.sha256(content).hexdigest())
     assert stored == list_golden()
@@ -88,7 +89,7 @@ def test_every_table_and_figure_is_listed() -> None:
     assert not PAPERS.problems
 
 
-QUICK = ("tiam-6", "hypernymy-10", "dalleval-8")
+QUICK = ("tiam-1", "hypernymy-10", "dalleval-8")
 """Of three papers one each, drawn by the simulator; all together take many minutes."""
 
 
@@ -96,12 +97,12 @@ QUICK = ("tiam-6", "hypernymy-10", "dalleval-8")
 @pytest.mark.long
 def test_the_mini_version_of_an_entry_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-    words = [name, "--mini", "--seeds", "2", "--limit", "2", "--device", "cpu", "--json"]
+    words = [name, "--mini", "--seeds", "2", "--limit", "6", "--device", "cpu", "--json"]
     (made,) = json.loads(run([*words, "--out", str(tmp_path / "runs")]))
     if "cells" not in made:
         return
     measured = [cell for cell in made["cells"] if isinstance(cell["measured"], float)]
-    assert measured
+    assert measured or all(cell["because"] for cell in made["cells"])
     for cell in measured:
         low, high = cell["ci"] or (cell["measured"], cell["measured"])
         assert low <= cell["measured"] <= high

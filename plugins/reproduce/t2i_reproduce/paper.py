@@ -163,8 +163,8 @@ def list_problems(paper: Paper) -> Iterator[tuple[Place, str]]:
         if model.model is None and not model.because:
             yield ("models", name), "a model without 'model' must say 'because'"
     for above, entry in paper.list_entries():
-        if above[0] == "figures" and not entry.show and entry.shown_by is None:
-            yield above, "a figure must have 'show' or 'shown_by'"
+        if above[0] == "figures" and not entry.show and not entry.columns and entry.shown_by is None:
+            yield above, "a figure must have 'show', 'columns' or 'shown_by'"
         for place, part in _list_parts(entry):
             side = paper.mini if place[:1] == ("mini",) else paper
             for field, known in (("run", side.runs), ("model", side.models), ("other", side.models)):

@@ -140,12 +140,10 @@ def estimate_cost(needed: NeededRun, seeds: Sequence[int] | int | str | None, li
     Args:
         needed: The run.
         seeds: Its seeds, as a recipe writes them; None for one.
-        limit: Largest number of prompts of each source, if one was asked for.
+        limit: Largest number of prompts, if one was asked for.
     """
     run = needed.run
-    sources = run.recipe.get("prompts") or ""
-    most = run.n_prompts if limit is None else limit * (1 if isinstance(sources, str) else len(sources))
-    prompts = min(run.n_prompts, most)
+    prompts = run.n_prompts if limit is None else min(run.n_prompts, limit)
     n_seeds = _count_seeds(seeds)
     settings = 1
     for values in run.matrix.values():

@@ -120,8 +120,8 @@ def _find_values(name: EntryName, file: PaperFile) -> Path | None:
 
 def _make_grid(name: EntryName, paper: Paper, file: PaperFile, mini: bool) -> Grid:
     entry = _find_entry(name, paper)
-    if name.place[0] == "figures":
-        return Grid()
+    if not entry.columns and _find_values(name, file) is None:
+        return Grid()  # a figure that analyses draw, or an entry that needs no measurement
     return (make_mini_grid if mini else make_grid)(entry, paper, _find_values(name, file))
 
 

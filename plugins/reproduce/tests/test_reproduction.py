@@ -175,6 +175,15 @@ def test_the_difference_of_two_models_has_the_interval_of_their_comparison(paper
     assert cell["ci"][0] <= cell["measured"] <= cell["ci"][1]
 
 
+def test_a_figure_with_columns_shows_measured_values(paper, t2i):
+    figure = "figures: {3: {title: bars, cell: {run: all}, rows: {Grey: {}, Dark: {}}, columns: {mean: {}}}}\n"
+    paper.write_text(paper.read_text().partition("tables:")[0] + figure)
+    cells = read_cells(t2i("reproduce", "doe.yaml", "--json"))
+    assert list(cells) == [("Grey", "mean"), ("Dark", "mean")]
+    assert cells["Grey", "mean"]["measured"] > cells["Dark", "mean"]["measured"] > 0
+    assert {cell["printed"] for cell in cells.values()} == {None}
+
+
 def test_all_runs_are_checked_before_the_first_begins(paper, t2i, tmp_path):
     paper.write_text(paper.read_text().replace("prompts: four, seeds: 3", "prompts: fourty, seeds: 3"))
     wrong = t2i("reproduce", "doe.yaml")
@@ -199,6 +208,9 @@ def test_a_dry_run_counts_images_calls_and_hours(paper, t2i):
     assert plan["gpu_hours"] == pytest.approx((24 * (2 + 4) + 12 * (2 + 4) + 72 * 0.02) / 3600)
     (short,) = json.loads(t2i("reproduce", "doe.yaml", "--dry-run", "--json", "--seeds", "0-1,7").stdout)
     assert [run["images"] for run in short["runs"]] == [24, 24]
+    paper.write_text(paper.read_text().replace("prompts: four, seeds: 3", "prompts: [four, four], seeds: 3"))
+    (short,) = json.loads(t2i("reproduce", "doe.yaml", "--dry-run", "--json", "--limit", "2").stdout)
+    assert [run["prompts"] for run in short["runs"]] == [2, 2]
     page = t2i("reproduce", "doe.yaml", "--dry-run").stdout
     assert "assumed rates on one A100 GPU: 2 s an image of Grey; 4 s an image of Dark" in page
 
