@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import validation_correction
+import validation_sets
 from validation_ladder import LADDERS, climb
 from validation_lines import LINES, Line
 from validation_page import page, plot
@@ -70,6 +71,7 @@ def main() -> None:
         _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
     PLOT.write_bytes(plot(said))
+    validation_sets.write(out / "sets")
     validation_correction.write(out / "correction")
 
 

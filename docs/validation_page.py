@@ -52,6 +52,7 @@ A judge that prefers the first image in a share of its verdicts, whatever the im
 together. An order term compensates for a part of this. The truth of these rows is the maximum of the likelihood
 with that term.
 
+<!-- made by docs/validation_sets.py -->
 <!-- made by docs/validation_correction.py -->
 """
 
@@ -61,7 +62,7 @@ def page(said: Sequence[Said]) -> str:
     ideal = {_key(one): one.typical for one in said if one.judge == one.line.oracle}
     return (
         HEAD.format(salts=SALTS, enough=enough(SALTS))
-        + "".join(_row(one, ideal[_key(one)]) for one in said)
+        + "".join(write_row(one, ideal[_key(one)]) for one in said)
         + FOOT
     )
 
@@ -71,7 +72,8 @@ def _key(said: Said) -> tuple[str, str]:
     return said.line.name, str(dict(said.line.put_in))
 
 
-def _row(said: Said, ideal: float) -> str:
+def write_row(said: Said, ideal: float) -> str:
+    """Return a row of the table."""
     settings = ", ".join(f"{name} {value}" for name, value in said.line.put_in.items())
     truth = f"{said.expected:.4f}" + (f" ({said.typical:.4f})" if said.line.typical else "")
     cells = (

@@ -87,8 +87,9 @@ ENTRIES = (
     _entry("reward", "reward", _OF_PAIRS, **_PAIRS, **_CLIP),
     _entry("reward-oracle", "reward", (SOUND, FORGETFUL), **_PAIRS, judge="oracle", interval="prompts"),
     # sets
-    _entry("fid", "fid", (SOUND, "mini"), **_PAIRS, options={"fid": _REFERENCE}, tolerance=_SINGULAR),
-    _entry("kid", "kid", (SOUND, "mini"), **_PAIRS, options={
+    _entry("fid", "fid", (SOUND, "mini"), **_PAIRS, judge="inception-v3", options={"fid": _REFERENCE},
+           tolerance=_SINGULAR),
+    _entry("kid", "kid", (SOUND, "mini"), **_PAIRS, judge="inception-v3", options={
         "kid": {**_REFERENCE, "subsets": 5, "subset_size": 8},
     }),
     _entry("is", "is", (SOUND, "mini"), **_PAIRS, judge="mini-classifier", options={"is": {"splits": 2}}),

@@ -110,8 +110,14 @@ class SetMetric(Metric):
     """Base of metrics that measure all images of a model together.
 
     `measure` is called once for the whole set and once for each of up to 20 subsets, without one block of images
-    each. It gives one row per measure. Notes on the subsets are dropped.
+    each. It gives one row per measure, without facets. If a measure names facets of prompts, the same follows for
+    the images of each of their levels. Notes on subsets and levels are dropped, and so are levels without a value.
+
+    Attributes:
+        whole_prompts: True if a block holds all images of its prompts, so that the interval resamples prompts.
     """
+
+    whole_prompts: ClassVar[bool] = False
 
 
 class PairMetric(Metric):

@@ -21,8 +21,10 @@ from ..api.plugin_guard import guard_plugin
 from ..results.score_difference import (
     compare_headlines,
     find_clusters,
+    find_question,
     make_statistic,
     select_aggregated,
+    select_whole_sets,
     split_left_out,
 )
 from ..statistics import (
@@ -36,10 +38,8 @@ from ..statistics import (
     statistic_intervals,
 )
 from .common_prompts import identify_prompt
+from .facets import MOST_LEVELS, list_facets
 from .job import Job
-
-MOST_LEVELS = 1000
-"""Largest number of levels of a facet that is estimated; the measurement table has the others."""
 
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 NO_INTERVAL = f"{NO_VARIATION}: no interval can be formed"
@@ -80,7 +80,7 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
         return _estimate_pairs(job, table, interval)
     (model,) = job.models
     if isinstance(job.instance, SetMetric):
-        return {model.label: Scores(_jackknife_scores(job, table), {})}
+        return {model.label: _jackknife_sets(job, table)}
     means, facets, notes = {}, {}, []
     aggregated, left_out = _estimate_own(job, table, interval)
     for measure in job.measures:
@@ -227,9 +227,7 @@ def _estimate_facets(
     """Estimate a measure for each level of its facets."""
     found: dict[str, dict[str, LevelT]] = {}
     notes = []
-    of_prompts = sorted({facet for prompt in job.prompts for facet in prompt.facets})
-    wanted = (name for facet in measure.facets for name in (of_prompts if facet == "*" else [facet]))
-    for facet in dict.fromkeys(wanted):
+    for facet in list_facets([measure], job.prompts):
         if facet not in rows or rows[facet].isna().all():
             continue
         levels = locate_levels(rows[facet])
@@ -288,17 +286,26 @@ def _match_measures(job: Job, names: Iterable[str]) -> dict[str, SettledMeasure]
     return {name: found[name] for name in names if name in found}
 
 
-def _jackknife_scores(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
-    scores = {}
+def _jackknife_sets(job: Job, table: pd.DataFrame) -> Scores:
+    """Return the scores of a model's set, and of the sets of each level of the facets."""
+    scores, facets, notes = {}, {}, []
     for measure in job.measures:
-        if (table["measure"] == measure.name).any():
-            full, parts = split_left_out(table, measure.name)
-            if len(parts) < 2:
-                note = "too few images for a jackknife: no interval can be formed"
-                nan = float("nan")
-                scores[measure.name] = Estimate(
-                    full, nan, nan, "none", "new images of this model", 1, notes=(note,)
-                )
-            else:
-                scores[measure.name] = block_jackknife(full, list(parts), low=measure.low, high=measure.high)
-    return scores
+        rows = table[table["measure"] == measure.name]
+        whole = select_whole_sets(rows)
+        if len(whole):
+            scores[measure.name] = _jackknife(job, measure, whole)
+        found, more = _estimate_facets(job, measure, rows, partial(_jackknife, job, measure))
+        if found:
+            facets[measure.name] = found
+        notes += more
+    return Scores(scores, facets, tuple(notes))
+
+
+def _jackknife(job: Job, measure: SettledMeasure, rows: pd.DataFrame) -> Estimate:
+    """Return the value of one set with its interval."""
+    full, parts = split_left_out(rows)
+    question = find_question(job.instance)
+    if len(parts) < 2:
+        note = f"too few {question.split()[1]} for a jackknife: no interval can be formed"
+        return Estimate(full, float("nan"), float("nan"), "none", question, 1, notes=(note,))
+    return block_jackknife(full, list(parts), low=measure.low, high=measure.high, question=question)

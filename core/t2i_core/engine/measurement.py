@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..api.failure import Failure
-from ..api.metric import TableMetric
+from ..api.metric import SetMetric, TableMetric
 from ..api.metric_output import Excluded, Note, Row
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
@@ -19,6 +19,7 @@ from ..results.metric_rows import rows_of
 from ..results.observed_units import add_row
 from ..storage.store import Store
 from .evidence import EvidenceKeeper
+from .facets import list_facets
 from .generation import GeneratedImages
 from .job import Job
 from .observation import Observations
@@ -99,14 +100,18 @@ def _share_answers(a: Job, b: Job) -> bool:
 def _describe_reading(job: Job) -> tuple[Any, ...]:
     model = job.models[0]
     judges = [served.judge_fingerprint(model) for served in job.needs]
-    return job.models, job.unit_kind, [s.need for s in job.needs], judges, job.seeds, job.prompts
+    sets = isinstance(job.instance, SetMetric) and (
+        job.instance.whole_prompts,
+        list_facets(job.measures, job.prompts),
+    )
+    return job.models, job.unit_kind, sets, [s.need for s in job.needs], judges, job.seeds, job.prompts
 
 
 def _measure_unit(
     job: Job, group: Group, outcomes: Outcomes, rows: TableBuilder, evidence: EvidenceKeeper
 ) -> None:
     found, notes = rows_of(job, group.unit)
-    if group.left_out is None:
+    if group.is_whole:
         outcomes.add_notes(group.models, notes)
     if isinstance(found, Failure | Excluded):
         outcomes.lose(group.models, group.samples, found)

@@ -18,8 +18,9 @@ def columns_of(group: Group, row: Row | Rows) -> dict[str, Any]:
     unit = group.unit
     columns = make_columns(unit, row, group.seeds)
     if unit.prompt is None:
+        columns |= group.level
         columns["left_out"] = "none" if group.left_out is None else group.left_out
-        if group.left_out is None:
+        if group.is_whole:
             identity = "|".join(f"{s.prompt.id}/{s.prompt.scene_digest}/{s.seed}" for s in group.samples)
             columns["seeds"] = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     if isinstance(row, Row) and row.because:

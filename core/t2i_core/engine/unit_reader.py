@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from ..api.adapter import combine, expand
 from ..api.array_codec import decode_arrays
 from ..api.errors import BrokenPlugin, FailedRun
+from ..api.facet_levels import Level, split_levels
 from ..api.failure import Failure
 from ..api.metric import PromptMetric, SetMetric, StackedMetric
 from ..api.metric_input import Answer, Observed, Sample, Unit
@@ -23,6 +25,7 @@ from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
 from ..results.observed_units import join_answers, make_sample_unit
 from ..storage.store import Store
+from .facets import MOST_LEVELS, list_facets
 from .generation import GeneratedImages
 from .job import Job, Served, derived_key
 from .observation import Observations
@@ -40,14 +43,21 @@ class Group:
     Attributes:
         unit: The unit.
         models: Its model, or the two models of a pair.
-        samples: The samples that it counts for; none if it is a set without one of its blocks.
+        samples: The samples that it counts for; none if it is a part of a set.
         left_out: The block that is left out of a set; None for a whole unit.
+        level: The facet and its level, if a set holds the images of this level only.
     """
 
     unit: Unit
     models: tuple[Model, ...]
     samples: Sequence[PlannedSample]
     left_out: int | None = None
+    level: Mapping[str, Level] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """True unless it is a part of a set."""
+        return self.left_out is None and not self.level
 
     @cached_property
     def seeds(self) -> str:
@@ -239,7 +249,7 @@ def read_units(job: Job, reader: Reader) -> Iterator[Group | Lost]:
     """Yield each unit with its samples, and the items that cannot be measured."""
     if issubclass(job.unit_kind, SetMetric):
         for grid in job.grids:
-            yield from _read_sets(grid, reader)
+            yield from _read_sets(job, grid, reader)
     elif issubclass(job.unit_kind, PromptMetric):
         for grid in job.grids:
             for _, samples in groupby(grid, key=lambda sample: sample.prompt):
@@ -290,11 +300,8 @@ class _Chosen(Sequence[PlannedSample]):
         return self._grid[self._indices[index]]
 
 
-def _read_sets(grid: SampleGrid, reader: Reader) -> Iterator[Group | Lost]:
-    """Yield a model's whole set, then the set without each block in turn, after the samples that lack answers.
-
-    Empty sets are skipped.
-    """
+def _read_sets(job: Job, grid: SampleGrid, reader: Reader) -> Iterator[Group | Lost]:
+    """Yield a model's whole set, then the sets of the levels of facets, after the samples that lack answers."""
     indices = array("Q")
     for read in reader.read((sample,) for sample in grid):
         reader.task.advance()
@@ -302,25 +309,39 @@ def _read_sets(grid: SampleGrid, reader: Reader) -> Iterator[Group | Lost]:
             yield read
         else:
             indices.append(read[0][0].index)
-    usable = _Chosen(grid, indices)
-    blocks = bytes(image_block(sample.prompt, sample.seed) for sample in usable)
+    yield from _read_set(job, _Chosen(grid, indices), grid.model, reader)
+    for facet in list_facets(job.measures, job.prompts):
+        levels: dict[Level, array[int]] = {}
+        for index in indices:
+            prompt = grid[index].prompt
+            for level in split_levels(prompt.facets[facet]) if facet in prompt.facets else ():
+                levels.setdefault(level, array("Q")).append(index)
+        for level, own in levels.items() if len(levels) <= MOST_LEVELS else ():
+            yield from _read_set(job, _Chosen(grid, own), grid.model, reader, {facet: level})
+
+
+def _read_set(
+    job: Job, samples: _Chosen, model: Model, reader: Reader, level: Mapping[str, Level] = MappingProxyType({})
+) -> Iterator[Group]:
+    """Yield a set, then the set without each of its blocks in turn; empty sets are skipped."""
+    whole_prompts = isinstance(job.instance, SetMetric) and job.instance.whole_prompts
+    blocks = bytes(find_block(sample.prompt, None if whole_prompts else sample.seed) for sample in samples)
 
     def reading(left_out: int | None) -> Iterator[Observed]:
-        chosen = ((sample,) for sample, block in zip(usable, blocks, strict=True) if block != left_out)
+        chosen = ((sample,) for sample, block in zip(samples, blocks, strict=True) if block != left_out)
         for read in reader.read(chosen):
             if isinstance(read, Lost):
-                raise BrokenPlugin(
-                    f"{grid.model.label}: a sample was lost while it was measured: {read.why.reason}"
-                )
+                raise BrokenPlugin(f"{model.label}: a sample was lost while it was measured: {read.why.reason}")
             yield read[1]
 
     for left_out in (None, *sorted(set(blocks))):
         if any(block != left_out for block in blocks):
-            unit = Unit((grid.model.label,), None, None, _Rereadable(partial(reading, left_out)), reader.shared)
-            yield Group(unit, (grid.model,), usable if left_out is None else (), left_out)
+            unit = Unit((model.label,), None, None, _Rereadable(partial(reading, left_out)), reader.shared)
+            counted = samples if left_out is None and not level else ()
+            yield Group(unit, (model,), counted, left_out, level)
 
 
-def image_block(prompt: Prompt, seed: int) -> int:
-    """Return the jackknife block of an image, the same for every model."""
-    digest = hashlib.sha256(f"{prompt.id}|{seed}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:4]) % BLOCKS
+def find_block(prompt: Prompt, seed: int | None) -> int:
+    """Return the jackknife block of an image, or of a prompt if the seed is None; the same for every model."""
+    name = prompt.id if seed is None else f"{prompt.id}|{seed}"
+    return int.from_bytes(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:4]) % BLOCKS

@@ -97,8 +97,9 @@ def _find_fault(job: Measuring, unit: Unit, found: Sequence[Any]) -> str | None:
             return f"a facet {min(hidden)!r}, the name of one of the table's columns,"
         if (strange := find_invalid_facet(row.facets)) is not None:
             return f"a facet {strange!r} that is neither a text nor a number"
-        told_apart_by = () if isinstance(job.instance, SetMetric) else sorted(row.facets.items())
-        key = (row.measure, *told_apart_by)
+        if row.facets and isinstance(job.instance, SetMetric):
+            return f"facets {sorted(row.facets)} on a row of a set, whose facets are those of prompts,"
+        key = (row.measure, *sorted(row.facets.items()))
         if key in given:
             return f"two rows of {row.measure!r} that no facet tells apart"
         given.add(key)

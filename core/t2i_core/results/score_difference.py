@@ -18,6 +18,7 @@ from ..api.metric import Metric, PairMetric, SetMetric, TableMetric
 from ..api.metric_output import SettledMeasure
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
+from ..api.prompt import RESERVED
 from ..api.resolver import ResolvedComponent
 from ..statistics import (
     Crossing,
@@ -135,7 +136,7 @@ def compute_headline(scoring: Scoring, table: pd.DataFrame) -> float:
     """Return a model's headline score, computed from its rows; NaN if it has none. Not for metrics of pairs."""
     headline = scoring.measures[0].name
     if isinstance(scoring.instance, SetMetric):
-        return split_left_out(table, headline)[0]
+        return split_left_out(select_whole_sets(table[table["measure"] == headline]))[0]
     own = select_aggregated(scoring, table)
     aggregated = make_statistic(scoring, own)(np.ones(len(own)))
     if headline in aggregated:
@@ -199,10 +200,31 @@ def make_statistic(scoring: Scoring, table: pd.DataFrame) -> Statistic:
     return statistic
 
 
-def split_left_out(table: pd.DataFrame, measure: str) -> tuple[float, pd.Series[float]]:
-    """Return a set's value on all images, and its values without each block."""
-    rows = table[table["measure"] == measure].set_index("left_out")["value"]
-    return float(rows["none"]), rows.drop("none")
+def select_whole_sets(table: pd.DataFrame, by: str | None = None) -> pd.DataFrame:
+    """Return the rows of whole sets, also without one of their blocks; leave out those of the levels of facets.
+
+    Args:
+        table: Rows of a `SetMetric`, which have a facet only if they are about one of its levels.
+        by: A facet whose levels are kept.
+    """
+    facets = [column for column in table.columns if column not in {*RESERVED, by}]
+    return table[table[facets].isna().all(axis=1)]
+
+
+def find_question(instance: Metric) -> str:
+    """Return the question that the interval of a set's score answers."""
+    whole_prompts = isinstance(instance, SetMetric) and instance.whole_prompts
+    return "new prompts of this kind" if whole_prompts else "new images of this model"
+
+
+def split_left_out(rows: pd.DataFrame) -> tuple[float, pd.Series[float]]:
+    """Return a set's value on all images, and its values without each block.
+
+    Args:
+        rows: The rows of one measure and one set: a model's whole set, or a level of a facet.
+    """
+    values = rows.set_index("left_out")["value"]
+    return float(values["none"]), values.drop("none")
 
 
 def _score_each(scoring: Scoring, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
@@ -247,15 +269,16 @@ def _pair_cells(
 def _jackknife_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> PairedDifference | None:
     """Compare two sets by leaving the same blocks of images out of both."""
     name = scoring.measures[0].name
-    both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
+    table = select_whole_sets(table[table["measure"] == name])
+    both = [table[table["model"] == m] for m in (a, b)]
     if len({seeds for rows in both for seeds in rows["seeds"].dropna()}) != 1:
         return None  # sets of different images: their difference would depend on their sizes too
-    (full_a, parts_a), (full_b, parts_b) = (split_left_out(rows, name) for rows in both)
+    (full_a, parts_a), (full_b, parts_b) = map(split_left_out, both)
     parts = (parts_a - parts_b).dropna()
     if len(parts) < 2:
         return None
     low, high = limit_difference(scoring.measures[0].low, scoring.measures[0].high)
-    e = block_jackknife(full_a - full_b, list(parts), low=low, high=high)
+    e = block_jackknife(full_a - full_b, list(parts), low=low, high=high, question=find_question(scoring.instance))
     p = 2 * float(scipy.special.stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
     return PairedDifference(
         e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.facet_levels import locate_levels
 from t2i_core.api.study import Analysis, Study
+from t2i_core.results.score_difference import select_whole_sets
 from t2i_core.statistics import Question, block_jackknife
 
 from .ratings import Ratings
@@ -95,7 +96,7 @@ def top_one(study: Study, rated: Mapping[str, RatedLevels]) -> Iterator[Analysis
             continue
         places = {facet: locate_levels(rows[facet]) for facet in by_level if facet in rows}
         standings = {"all": _scores(rows, study.interval)} | {
-            column: _scores(rows.iloc[places[facet][level]], study.interval)
+            column: _scores(rows.iloc[places[facet][level]], study.interval, facet)
             for (facet, level), column in columns.items()
             if level in places.get(facet, {})
         }
@@ -126,11 +127,18 @@ def _of(ratings: Ratings) -> dict[str, ModelStanding]:
     return {model: ModelStanding(rating, low, high) for model, rating, low, high in rows}
 
 
-def _scores(rows: pd.DataFrame, question: Question) -> dict[str, ModelStanding]:
-    """Return each model's score: the mean over images, or the value of its whole set with a jackknife interval."""
+def _scores(rows: pd.DataFrame, question: Question, facet: str | None = None) -> dict[str, ModelStanding]:
+    """Return each model's score: the mean over images, or the value of a set with a jackknife interval.
+
+    Args:
+        rows: The rows of one measure; those of one level, if a facet is given.
+        question: The question that the intervals answer.
+        facet: The facet.
+    """
     found = {}
     for model, own in rows.groupby("model", sort=False, observed=True):
         if "left_out" in own and own["left_out"].notna().all():
+            own = select_whole_sets(own, facet)
             blocks = own.set_index(own["left_out"].astype(str))["value"]
             full, parts = float(blocks["none"]), blocks.drop("none")
             e = block_jackknife(full, list(parts)) if len(parts) > 1 else None

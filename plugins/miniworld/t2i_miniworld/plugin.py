@@ -67,6 +67,12 @@ DOMAIN = Domain(
         "winoground-clip": Defaults(prompts="selfeval-mini-winoground", seeds=1, judges=_CLIP),
         # mini-clip knows only the words of the grammar; metrics whose prompts have other words keep their judges
         **{metric: Defaults(judges=_CLIP) for metric in ("clipscore", "object-cosine", "r-precision")},
+        # features of a judge that has seen the mini world only: such distances compare with each other alone
+        **{
+            metric: Defaults(prompts="wordnet-mini", seeds=32, judges={"features": "mini-clip"})
+            for metric in ("fid", "kid")
+        },
+        "is": Defaults(prompts="wordnet-mini", seeds=32, judges={"classify": "mini-classifier"}),
         "winoground": Defaults(prompts="selfeval-mini-winoground", seeds=1, options=_FEW),
     },
 )

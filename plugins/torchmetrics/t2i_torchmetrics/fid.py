@@ -13,6 +13,7 @@ from t2i_core.api import Answer, Failure, Note, Row, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen
+from t2i_torchmetrics.repetitions import RepetitionFilter
 from t2i_torchmetrics.sides import REFERENCE, Distance
 from t2i_torchmetrics.vectors import Floats, stack
 
@@ -110,15 +111,16 @@ class FrechetDistance(Distance):
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield one row for a model's set of images."""
-        seen = Seen()
+        seen, chosen = Seen(), RepetitionFilter(self.options.repetitions)
         reference = self._reference(unit.shared[REFERENCE])
         try:
-            generated = Gaussian.of(vector for _, vector in self.read(unit, seen))
+            generated = Gaussian.of(vector for _, vector in self.read(unit, seen, chosen))
         except ValueError as error:
             yield Failure(f"fid: {error}")
             return
         yield Row("fid", frechet_distance(generated, reference))
         yield from map(Note, remarks.warn_fid(generated.n, reference.n, len(reference.mean)))
+        yield from map(Note, remarks.count_repetitions(self.name, chosen.dropped))
         yield from self.warn_differences(seen)
 
     def _reference(self, answers: Sequence[Answer]) -> Gaussian:

@@ -10,6 +10,7 @@ from t2i_core.api import Excluded, Need, Note, Row, SetMetric, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.options import InceptionScoreOptions
+from t2i_torchmetrics.repetitions import RepetitionFilter
 from t2i_torchmetrics.vectors import Floats, draw_uniform, stack
 
 NEED = "classes"
@@ -35,6 +36,7 @@ class InceptionScore(SetMetric):
     """Inception Score: how confidently a classifier labels each image, and how varied the labels are."""
 
     options: InceptionScoreOptions
+    whole_prompts = True  # images of one prompt are alike; resampling them alone would bias the divergence
 
     def __init__(self, setup: Setup[InceptionScoreOptions]) -> None:
         super().__init__(setup)
@@ -43,7 +45,8 @@ class InceptionScore(SetMetric):
     def measure(self, unit: Unit) -> Iterator[Row | Note | Excluded]:
         """Yield one row for a model's set: the mean over equal random splits with at least two images each."""
         logits, order = [], []
-        for observed in unit.observed:
+        chosen = RepetitionFilter(self.options.repetitions)
+        for observed in chosen(unit.observed):
             logits.append(observed.one(NEED).logits)
             order.append(float(draw_uniform(observed.sample, self.options.seed, 1)[0]))
         if len(logits) < 2:
@@ -53,3 +56,4 @@ class InceptionScore(SetMetric):
         splits = np.array_split(log_probabilities, min(self.options.splits, len(logits) // 2))
         yield Row("is", float(np.mean([inception_score(split) for split in splits])))
         yield from map(Note, remarks.warn_is(len(logits), len(splits), self.options.splits))
+        yield from map(Note, remarks.count_repetitions("is", chosen.dropped))

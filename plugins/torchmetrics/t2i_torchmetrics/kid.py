@@ -10,6 +10,7 @@ from t2i_core.api import Answer, Failure, Note, Row, Unit
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.options import KidOptions
+from t2i_torchmetrics.repetitions import RepetitionFilter
 from t2i_torchmetrics.sides import REFERENCE, Distance
 from t2i_torchmetrics.vectors import Floats, draw_uniform, stack
 
@@ -50,10 +51,11 @@ class KernelDistance(Distance):
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield one row for a model's set: the mean over subsets of both sides."""
-        seen, count = Seen(), self.options.subsets
+        seen, chosen = Seen(), RepetitionFilter(self.options.repetitions)
+        count = self.options.subsets
         reference = self._reference(unit.shared[REFERENCE])
         vectors, draws = [], []
-        for sample, vector in self.read(unit, seen):
+        for sample, vector in self.read(unit, seen, chosen):
             vectors.append(vector)
             draws.append(draw_uniform(sample, self.options.seed, count))
         size = min(self.options.subset_size, len(vectors), len(reference.vectors))
@@ -66,6 +68,7 @@ class KernelDistance(Distance):
         ]
         yield Row("kid", float(np.mean(found)))
         yield from map(Note, remarks.warn_kid(size, self.options.subset_size))
+        yield from map(Note, remarks.count_repetitions(self.name, chosen.dropped))
         yield from self.warn_differences(seen)
 
     def _reference(self, answers: Sequence[Answer]) -> _Reference:

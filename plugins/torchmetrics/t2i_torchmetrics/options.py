@@ -24,7 +24,17 @@ class ClipScoreOptions(Options):
     )
 
 
-class ReferenceOptions(Options):
+class SetOptions(Options):
+    """Options of metrics of a model's set of images."""
+
+    repetitions: bool = Field(
+        True,
+        description="Count every image. false: count images of one text and seed once, and byte-equal images (of "
+        "the reference too) once.",
+    )
+
+
+class ReferenceOptions(SetOptions):
     """Options of metrics that compare with reference images."""
 
     reference: Path = Field(description="Folder with the reference images, including subfolders.")
@@ -38,7 +48,7 @@ class KidOptions(ReferenceOptions):
     seed: int = Field(0, ge=0, description="Seed of the random subsets.")
 
 
-class InceptionScoreOptions(Options):
+class InceptionScoreOptions(SetOptions):
     """Options of `is`."""
 
     splits: int = Field(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from t2i_core.api import Metric
 
 #: modules that measuring depends on, without the judge
-_CODE = ("plugin.py", "options.py", "vectors.py", "remarks.py")
+_CODE = ("plugin.py", "options.py", "vectors.py", "remarks.py", "repetitions.py")
 _OF_DISTANCES = (*_CODE, "reference.py", "images.py", "sides.py")
 
 
@@ -51,7 +51,9 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_fid,
             code=(*_OF_DISTANCES, "fid.py"),
             loading=Loading(weights=_reference, check=_check_reference),
-            measures=(Measure("fid", "Frechet distance of features.", low=0, higher_is_better=False),),
+            measures=(
+                Measure("fid", "Frechet distance of features.", low=0, higher_is_better=False, facets=("*",)),
+            ),
             defaults=Defaults(judges={"features": "inception-v3"}),
             about=About(
                 citation="Heusel et al.: GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash "
@@ -65,7 +67,9 @@ def t2i_metrics() -> list[MetricInfo]:
             options=InceptionScoreOptions,
             create=_inception_score,
             code=(*_CODE, "inception_score.py"),
-            measures=(Measure("is", "exp of the mean KL(p(y|x) || p(y)), mean over splits.", low=1),),
+            measures=(
+                Measure("is", "exp of the mean KL(p(y|x) || p(y)), mean over splits.", low=1, facets=("*",)),
+            ),
             defaults=Defaults(judges={"classify": "inception-v3"}),
             about=About(
                 citation="Salimans et al.: Improved Techniques for Training GANs. NeurIPS 2016. arXiv:1606.03498",
@@ -82,7 +86,10 @@ def t2i_metrics() -> list[MetricInfo]:
             loading=Loading(weights=_reference, check=_check_reference),
             measures=(
                 Measure(
-                    "kid", "Squared MMD of features, unbiased; may be below 0 by chance.", higher_is_better=False
+                    "kid",
+                    "Squared MMD of features, unbiased; may be below 0 by chance.",
+                    higher_is_better=False,
+                    facets=("*",),
                 ),
             ),
             defaults=Defaults(judges={"features": "inception-v3"}),

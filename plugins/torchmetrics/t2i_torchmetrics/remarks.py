@@ -49,6 +49,12 @@ def warn_kid(size: int, asked: int) -> Iterator[str]:
         yield f"kid: subsets of {size} images, because one side has fewer than {asked}; KID stays unbiased"
 
 
+def count_repetitions(metric: str, dropped: int) -> Iterator[str]:
+    """Yield how many images were not counted because they repeat others, if any were."""
+    if dropped:
+        yield f"{metric}: images that repeat others count once, {dropped} left out (option repetitions)"
+
+
 def warn_differences(metric: str, generated: Seen, reference: Seen) -> Iterator[str]:
     """Yield warnings about different formats and sizes of the two sides' files, which the network sees too."""
     if set(generated.formats) != set(reference.formats) or len(generated.formats) > 1:

@@ -14,6 +14,7 @@ from t2i_core.api.image import Image, load_image
 from t2i_torchmetrics import reference, remarks
 from t2i_torchmetrics.images import SIZE, Seen, count_files
 from t2i_torchmetrics.options import ReferenceOptions
+from t2i_torchmetrics.repetitions import RepetitionFilter
 
 GENERATED, REFERENCE = "features", "reference"
 
@@ -33,15 +34,18 @@ class Distance(SetMetric):
 
     @cached_property
     def _reference_images(self) -> list[Image]:
-        return [load_image(path, reference.RULES) for path in reference.files(self.options.reference)]
+        images = [load_image(path, reference.RULES) for path in reference.files(self.options.reference)]
+        return images if self.options.repetitions else list({image.digest: image for image in images}.values())
 
     @cached_property
     def _reference_seen(self) -> Seen:
         return count_files([image.path for image in self._reference_images])
 
-    def read(self, unit: Unit, seen: Seen) -> Iterator[tuple[Sample, NDArray[np.float32]]]:
-        """Yield each sample of a set with its features, and count its file's format and size."""
-        for observed in unit.observed:
+    def read(
+        self, unit: Unit, seen: Seen, chosen: RepetitionFilter
+    ) -> Iterator[tuple[Sample, NDArray[np.float32]]]:
+        """Yield each chosen sample of a set with its features, and count its file's format and size."""
+        for observed in chosen(unit.observed):
             sample = observed.sample
             width, height = observed.derived(GENERATED)["size"].tolist()
             assert sample.image is not None  # the need requests images

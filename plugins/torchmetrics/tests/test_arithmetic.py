@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from torchmetrics.functional.multimodal import clip_score as their_clip_score
 from torchmetrics.image.fid import FrechetInceptionDistance
 from torchmetrics.image.inception import InceptionScore
 from torchmetrics.image.kid import KernelInceptionDistance
+
+GOLDEN = "golden/distribution-metrics.json"
 
 
 class Given(torch.nn.Module):
@@ -36,6 +40,22 @@ def vectors(n: int, d: int, seed: int, shift: float = 0.0) -> Any:
     rng = np.random.default_rng(seed)
     mixed = rng.normal(size=(n, d)) @ np.random.default_rng(99).normal(size=(d, d)) / math.sqrt(d)
     return np.abs(mixed + 0.3 + shift)
+
+
+CASES = {case["id"][-2:]: case for case in json.loads((Path(__file__).parent / GOLDEN).read_text())}
+
+
+@pytest.mark.parametrize("case", ["01", "02"])
+def test_golden_distances_of_gaussians(case: str) -> None:
+    """The published implementations, with more and with fewer images than features."""
+    given = CASES[case]["input"]
+    fake, real = (Gaussian.of(np.array(given[side])) for side in ("fake", "real"))
+    assert frechet_distance(fake, real) == pytest.approx(CASES[case]["expected"], abs=CASES[case]["tolerance"])
+
+
+def test_golden_09_kernel_distance_of_one_pair_of_subsets() -> None:
+    x, y = (np.array(CASES["09"]["input"][side]) for side in ("x", "y"))
+    assert discrepancy(x, y) == pytest.approx(CASES["09"]["expected"], abs=CASES["09"]["tolerance"])
 
 
 @pytest.mark.parametrize(("n", "d"), [(400, 64), (40, 64)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from t2i_core.engine.component import settle_component
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.files.digest import digest_files
+from t2i_core.results.score_difference import select_whole_sets
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
 from t2i_core.testing.parts import CLASSES
 from t2i_torchmetrics.clipscore import clip_score
@@ -152,7 +154,7 @@ def test_fid_is_of_these_very_images(tmp_path: Path, reference: Path) -> None:
     generated = np.stack([np.asarray(PILImage.open(run.folder / f))[0, :, 0] for f in run.samples()["image"]])
     expected = frechet_distance(Gaussian.of(generated.astype(float)), Gaussian.of(_greys(reference)))
     assert run.results[0].score == pytest.approx(expected, rel=1e-9)
-    blocks = run.measurements().query("left_out != 'none'")["value"]
+    blocks = select_whole_sets(run.measurements()).query("left_out != 'none'")["value"]
     assert blocks.nunique() == 20
 
 
@@ -264,6 +266,96 @@ def test_a_single_image_has_no_inception_score(tmp_path: Path) -> None:
     (result,) = run.results
     assert result.score is None
     assert result.n_excluded == 1
+
+
+# sets by facet, and repetitions -------------------------------------------------------------------------------
+
+
+SUBSETS = ("easy", "hypo", "easy | hypo")
+IN_SUBSETS = [Prompt(f"p{n}", f"text {n}", facets={"subset": SUBSETS[n % 3]}) for n in range(30)]
+
+
+class Light:
+    """Says of two classes by how light an image is."""
+
+    def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+        for query in queries:
+            light = float(query.images[0].pixels.mean()) / 20
+            yield query, ClassScores(np.array([light, 6.4], np.float32), CLASSES)
+
+
+LIGHT = JudgeInfo(
+    name="light", summary="L.", capabilities={"classify": frozenset()}, create=lambda setup: Light(),
+    labels=lambda argument, options: CLASSES,
+)  # fmt: skip
+SETS = ("fid", "kid", "is")
+
+
+def _measure_sets(prompts: list[Prompt], out: Path, reference: Path, **options: Any) -> Any:
+    of_distance = {"reference": str(reference), **options}
+    return evaluate(
+        [INFOS[name] for name in SETS], ModelRequest(NOISE, "noise", {"spread": 60}), prompts=prompts, seeds=2,
+        out=out, resolver=StaticResolver(READER, LIGHT),
+        options={"fid": of_distance, "kid": {**of_distance, "subset_size": 30}, "is": {"splits": 2, **options}},
+    )  # fmt: skip
+
+
+def test_subsets_have_the_scores_and_intervals_of_runs_of_their_own(tmp_path: Path, reference: Path) -> None:
+    results = _measure_sets(IN_SUBSETS, tmp_path / "all", reference).results
+    for level in ("easy", "hypo"):
+        prompts = [prompt for prompt in IN_SUBSETS if level in str(prompt.facets["subset"]).split(" | ")]
+        assert len(prompts) == 20  # of two subsets counts in both
+        alone = _measure_sets(prompts, tmp_path / level, reference).results
+        for name, result, own in zip(SETS, results, alone, strict=True):
+            found = result.facets[name]["subset"][level]
+            assert (found.value, found.ci) == (own.score, own.ci)
+            assert None not in own.ci
+            assert found.value != result.score
+
+
+def test_repetitions_count_once_if_asked(tmp_path: Path, reference: Path) -> None:
+    """Prompts of one text have one image under a seed, which the model draws from the text."""
+    again = [Prompt(f"again {n}", f"text {n}") for n in range(0, 30, 3)]
+    every = [Prompt(prompt.id, prompt.text) for prompt in IN_SUBSETS]
+    doubled = tmp_path / "reference"
+    shutil.copytree(reference, doubled)
+    shutil.copytree(reference, doubled / "again")
+    runs = {
+        "unique": _measure_sets(every, tmp_path / "unique", reference),
+        "counted": _measure_sets([*every, *again], tmp_path / "counted", doubled),
+        "left out": _measure_sets([*every, *again], tmp_path / "left out", doubled, repetitions=False),
+    }
+    for unique, counted, left_out in zip(*(run.results for run in runs.values()), strict=True):
+        # splits and subsets are drawn by prompt, and the same prompts are kept
+        assert left_out.score == pytest.approx(unique.score, rel=1e-9)
+        assert counted.score != pytest.approx(unique.score, rel=1e-6)
+        assert any("20 left out" in note for note in left_out.notes)
+        assert not any("repeat" in note for note in counted.notes)
+        assert left_out.n_ok == 80
+
+
+def test_byte_equal_images_of_other_texts_are_repetitions(tmp_path: Path, reference: Path) -> None:
+    class Same:
+        def generate(self, requests: Any) -> Iterator[Any]:
+            for r in requests:
+                rng = np.random.default_rng([r.seed, int(r.prompt.id[1:]) // 2])  # as found for two concepts
+                yield r, Generated(drawn(rng, 128, 60))
+
+    retrieval = GeneratorInfo(name="retrieval", summary="R.", create=lambda setup: Same())
+    run = evaluate(
+        INFOS["is"], retrieval, prompts=IN_SUBSETS, seeds=1, out=tmp_path / "run", resolver=StaticResolver(LIGHT),
+        options={"is": {"repetitions": False}},
+    )  # fmt: skip
+    assert any("15 left out" in note for note in run.results[0].notes)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_repetitions_are_a_choice(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadOption):
+        evaluate(
+            INFOS[name], NOISE, prompts="test-prompts", out=tmp_path / "run", resolver=RESOLVER,
+            options={name: {"reference": str(tmp_path), "repetitions": "some"}},
+        )  # fmt: skip
 
 
 # clipscore ----------------------------------------------------------------------------------------------------

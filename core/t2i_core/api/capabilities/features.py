@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from ..adapter import register_adapter
 from ..array_codec import check_vector, decode_vector, decode_vectors, encode_vector
 from ..judge import Query
 from ..observation import Labels, StackableObservation
@@ -13,6 +14,8 @@ from ..observation import Labels, StackableObservation
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from .embed import Embedding
 
 
 @dataclass(frozen=True)
@@ -51,3 +54,12 @@ class Features(StackableObservation, capability="features"):
     def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
         """Return the mean colour."""
         return cls(colour)
+
+
+@register_adapter(
+    wanted="features",
+    offered="embed",
+    note="the embedding of the image; distances compare only with those of the same judge",
+)
+def _take_embedding(image: Embedding) -> Features:
+    return Features(image.values)

@@ -16,6 +16,7 @@ from t2i_core.api.resolver import Resolver
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
+from t2i_core.results.score_difference import select_whole_sets
 
 Scope = Literal["image", "prompt", "model", "pair"]
 Key = tuple[str, str, int | None]
@@ -143,8 +144,9 @@ def _split(
     table = table.reindex(columns=list(dict.fromkeys([*table.columns, "by"])))
     for levels, rows in table.groupby(columns, dropna=False, sort=False):
         metric, judges, measure, *facet = ("" if pd.isna(level) else str(level) for level in cast(Any, levels))
-        if "left_out" in rows:  # a set's values without each block serve its interval alone
-            rows = rows[rows["left_out"].isna() | (rows["left_out"] == "none")]
+        if "left_out" in rows and rows["left_out"].notna().any():  # of a set
+            rows = select_whole_sets(rows, by)
+            rows = rows[rows["left_out"] == "none"]  # its values without each block serve its interval alone
         rows = rows.reindex(columns=list(dict.fromkeys([*rows.columns, *_UNIT])))
         info = measures.get((metric, measure))
         paired = rows["model"].isna().all()

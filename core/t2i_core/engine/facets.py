@@ -1,0 +1,18 @@
+"""The facets by which the scores of a measure are reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..api.metric_output import SettledMeasure
+from ..api.prompt import Prompt
+
+MOST_LEVELS = 1000
+"""Largest number of levels of a facet that is estimated; the measurement table has the others."""
+
+
+def list_facets(measures: Iterable[SettledMeasure], prompts: Sequence[Prompt]) -> list[str]:
+    """Return the names of the facets of measures, each once; `*` stands for all facets of the prompts."""
+    of_prompts = sorted({facet for prompt in prompts for facet in prompt.facets})
+    named = (name for measure in measures for name in measure.facets)
+    return list(dict.fromkeys(facet for name in named for facet in (of_prompts if name == "*" else [name])))
