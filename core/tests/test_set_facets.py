@@ -22,6 +22,7 @@ from t2i_core.api import (
     Unit,
 )
 from t2i_core.api.errors import BrokenPlugin
+from t2i_core.engine import estimates, unit_reader
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.unit_reader import find_block
 from t2i_core.results.score_difference import select_whole_sets
@@ -127,6 +128,14 @@ def test_two_models_are_compared_on_whole_sets(tmp_path: Path) -> None:
     (comparison,) = run.comparisons
     blocks = {find_block(prompt, seed) for prompt in PROMPTS for seed in range(2)}
     assert (comparison.diff, comparison.n) == (0, len(blocks))
+
+
+def test_a_facet_of_too_many_levels_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (unit_reader, estimates):
+        monkeypatch.setattr(module, "MOST_LEVELS", 1)
+    (result,) = measure(PROMPTS, tmp_path / "run", describe(Spread)).results
+    assert result.facets == {}
+    assert sum("2 levels" in note for note in result.notes) == 2
 
 
 def test_a_row_of_a_set_with_facets_of_its_own_is_refused(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from ..statistics import (
     statistic_intervals,
 )
 from .common_prompts import identify_prompt
-from .facets import MOST_LEVELS, list_facets
+from .facets import MOST_LEVELS, count_levels, list_facets
 from .job import Job
 
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
@@ -298,6 +298,11 @@ def _jackknife_sets(job: Job, table: pd.DataFrame) -> Scores:
         if found:
             facets[measure.name] = found
         notes += more
+        for facet in list_facets([measure], job.prompts):
+            if (count := count_levels(facet, job.prompts)) > MOST_LEVELS:
+                notes.append(
+                    f"{measure.name} by {facet}: {count} levels, more than {MOST_LEVELS}, are not measured"
+                )
     return Scores(scores, facets, tuple(notes))
 
 

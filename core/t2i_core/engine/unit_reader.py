@@ -25,7 +25,7 @@ from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
 from ..results.observed_units import join_answers, make_sample_unit
 from ..storage.store import Store
-from .facets import MOST_LEVELS, list_facets
+from .facets import MOST_LEVELS, count_levels, list_facets
 from .generation import GeneratedImages
 from .job import Job, Served, derived_key
 from .observation import Observations
@@ -311,12 +311,14 @@ def _read_sets(job: Job, grid: SampleGrid, reader: Reader) -> Iterator[Group | L
             indices.append(read[0][0].index)
     yield from _read_set(job, _Chosen(grid, indices), grid.model, reader)
     for facet in list_facets(job.measures, job.prompts):
+        if count_levels(facet, job.prompts) > MOST_LEVELS:
+            continue
         levels: dict[Level, array[int]] = {}
         for index in indices:
             prompt = grid[index].prompt
             for level in split_levels(prompt.facets[facet]) if facet in prompt.facets else ():
                 levels.setdefault(level, array("Q")).append(index)
-        for level, own in levels.items() if len(levels) <= MOST_LEVELS else ():
+        for level, own in levels.items():
             yield from _read_set(job, _Chosen(grid, own), grid.model, reader, {facet: level})
 
 
