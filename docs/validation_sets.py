@@ -1,9 +1,10 @@
 """Write the part of docs/validation.md about metrics of sets: ``python docs/validation_sets.py OUT``.
 
-FID and KID: the simulator's images against other images of the simulator. KID is unbiased, so without faults it is
-0. FID grows as images are fewer, so its truth is its expected value for that many images, the mean over images of
-other salts; so is the truth of both where objects are lost. IS: kinds drawn at random and an ideal classifier, so
-that it is the exponential of the entropy of the kinds' counts.
+Prompts leave the kind of the object open, so that the images of a salt are independent of each other. FID and KID:
+the simulator's images against other images of the simulator. KID is unbiased, so without faults it is 0. FID grows
+as images are fewer, so its truth is its expected value for that many images, the mean over images of other salts;
+so is the truth of both where an object too many is drawn. IS: an ideal classifier, so that it is the exponential
+of the entropy of the kinds' counts.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from t2i_core import ModelRequest, Run
@@ -25,20 +27,26 @@ PAGE = Path(__file__).with_name("validation.md")
 PART = re.compile(
     "(?<=<!-- made by docs/validation_sets.py -->\n).*?(?=<!-- made by docs/validation_corr)", re.DOTALL
 )
-DROPS = (0.0, 0.4)
-KINDS = 40
-"""Number of images whose kinds are drawn, one of each prompt."""
+EXTRAS = (0.0, 0.4)
+"""Rates of images with an object too many."""
+KINDS, OF_DISTANCE = 40, 20
+"""Number of images of a salt, one of each prompt: for IS, and for FID and KID."""
 
 HEAD = """
 ## Distances of sets, and the Inception Score
 
-The simulator's images, with objects lost at the rate `drop`, against {reference:,} other images of the simulator,
-which lose none. The judge is mini-clip. The truth of KID without a fault is 0, because KID is unbiased. FID is too
-high for few images, so its truth is its expected value for that many images. That value, and both where objects
-are lost, are means over images of other salts, with an error of their own. IS: an ideal classifier, and the kinds
-of {kinds} images drawn at random; its truth is the expected exponential of the entropy of their counts (H),
-which is below the number of kinds, {leaves}. Each line is drawn {salts} times; at least 16 of {salts} intervals
-must hold the truth. These distances compare with no published ones, because the judge is another.
+Prompts leave open what is drawn, so each image shows one of {leaves} kinds at random. FID and KID compare {few}
+images with {reference:,} others, in features of mini-clip; an object too many is drawn at the rate `extra`, never
+in the reference. The truth of KID without a fault is 0, because KID is unbiased. FID is too high for few images,
+so its truth is its expected value for that many images. That value, and both with a fault, are means over images
+of other salts, which have an error themselves. IS, with an ideal classifier: its truth is the expected exponential
+of the entropy H of the counts of kinds among {kinds} images, which is below the number of kinds. Each line is
+drawn {salts} times; at least 16 of {salts} intervals must hold the truth. These distances compare with no
+published ones, because the judge is another.
+
+KID is 0 for independent images only. Where each set has one image of each prompt of a fixed list, as in most
+benchmarks, no two images of a set share a prompt, but images of both sides do: KID is then below 0 without a
+fault, by about a P-th of how much more alike images of one prompt are, where P is the number of prompts.
 
     python docs/validation_sets.py OUT
 
@@ -58,19 +66,23 @@ def expect_inception_score(shares: Sequence[float], images: int, draws: int = 20
     return float(np.exp(-(counts * logs).sum(axis=1)).mean())
 
 
-def measure_distances(out: Path, salts: int = SALTS, drops: Sequence[float] = DROPS) -> list[Said]:
+def measure_distances(out: Path, salts: int = SALTS, extras: Sequence[float] = EXTRAS) -> list[Said]:
     """Return the lines of FID and KID."""
-    reference = _draw("is", 0.0, range(2 * APART, 2 * APART + salts), out / "reference").folder / "images"
+    beyond = range(2 * APART, 2 * APART + salts)
+    reference = _draw("is", out, {}, beyond, "reference", judge="mini-classifier").folder / "images"
+    options = {"reference": str(reference)}
     said = []
-    for drop in drops:
+    for extra in extras:
         for metric in ("fid", "kid"):
-            own = _draw(metric, drop, range(salts), out / f"{metric}-{drop}", reference)
-            other = _draw(metric, drop, range(APART, APART + salts), out / f"{metric}-{drop}-apart", reference)
-            unbiased = metric == "kid" and not drop
+            fault = {"extra": extra} if extra else {}
+            name = f"{metric}-{extra}"
+            own = _draw(metric, out, fault, range(salts), name, options)
+            other = _draw(metric, out, fault, range(APART, APART + salts), f"{name}-apart", options)
+            unbiased = metric == "kid" and not extra
             truth = 0.0 if unbiased else float(np.mean([result.score for result in other.results]))
-            name = "no fault: 0" if unbiased else "expected value for that many images"
+            title = "no fault: 0" if unbiased else "expected value for that many images"
             line = Line(
-                name, metric, metric, "tiam-5-2", {"drop": drop}, lambda *_, truth=truth: truth, oracle="mini-clip"
+                title, metric, metric, "kinds", {"extra": extra}, lambda *_, truth=truth: truth, oracle="mini-clip"
             )
             said.append(_read(line, own, truth))
     return said
@@ -78,37 +90,44 @@ def measure_distances(out: Path, salts: int = SALTS, drops: Sequence[float] = DR
 
 def measure_kinds(out: Path, salts: int = SALTS) -> list[Said]:
     """Return the lines of IS: kinds drawn alike, and by Zipf's law."""
-    prompts = out / "kinds.jsonl"
-    prompts.parent.mkdir(parents=True, exist_ok=True)
-    entity = {"objects": [{"cls": {"name": "entity", "synset": "entity.n.01"}}]}
-    rows = [{"id": str(n), "text": f"entity {n}", "scene": entity} for n in range(KINDS)]
-    prompts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     alike = np.full(len(LEAVES), 1 / len(LEAVES))
     zipf = 1 / np.arange(1, len(LEAVES) + 1)
     said = []
     for law, shares in (("uniform", alike), ("skewed", zipf / zipf.sum())):
-        models = [
-            ModelRequest("simulator", f"salt {salt}", {**ORACLE, "hyponyms": law, "salt": salt})
-            for salt in range(salts)
-        ]
-        run = kept(
-            "is", models, prompts=str(prompts), seeds=1, judge="oracle:leaves", out=out / f"is-{law}",
-            options={"metric:is": {"splits": 1}},
+        run = _draw(
+            "is", out, {"hyponyms": law}, range(salts), f"is-{law}", {"splits": 1}, judge="oracle:leaves",
+            images=KINDS,
         )  # fmt: skip
         truth = expect_inception_score(shares, KINDS)
         line = Line(
-            "kinds at random: E[exp H(counts / N)]", "is", "is", "entity", {"hyponyms": law},
+            "kinds at random: E[exp H(counts / N)]", "is", "is", "kinds", {"hyponyms": law},
             lambda *_, truth=truth: truth, oracle="oracle:leaves",
         )  # fmt: skip
         said.append(_read(line, run, truth))
     return said
 
 
-def _draw(metric: str, drop: float, salts: Sequence[int], out: Path, reference: Path | None = None) -> Run:
-    models = [ModelRequest("simulator", f"salt {salt}", {**ORACLE, "drop": drop, "salt": salt}) for salt in salts]
-    options = {} if reference is None else {f"metric:{metric}": {"reference": str(reference)}}
-    judge = "mini-clip" if reference else "mini-classifier"
-    return kept(metric, models, prompts="tiam-5-2", seeds=1, judge=judge, out=out, options=options)
+def _draw(
+    metric: str,
+    out: Path,
+    put_in: Mapping[str, Any],
+    salts: Sequence[int],
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    judge: str = "mini-clip",
+    images: int = OF_DISTANCE,
+) -> Run:
+    """Evaluate images of the simulator, a model for each salt, with an object of any kind in each."""
+    prompts = out / "kinds.jsonl"
+    out.mkdir(parents=True, exist_ok=True)
+    scene = {"objects": [{"cls": {"name": "entity", "synset": "entity.n.01"}}]}
+    rows = [{"id": str(n), "text": f"entity {n}", "scene": scene} for n in range(KINDS)]
+    prompts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    models = [ModelRequest("simulator", f"salt {salt}", {**ORACLE, **put_in, "salt": salt}) for salt in salts]
+    return kept(
+        metric, models, prompts=str(prompts), limit=images, seeds=1, judge=judge, out=out / name,
+        options={f"metric:{metric}": options} if options else {},
+    )  # fmt: skip
 
 
 def _read(line: Line, run: Run, truth: float) -> Said:
@@ -120,7 +139,9 @@ def _read(line: Line, run: Run, truth: float) -> Said:
 def write(out: Path) -> None:
     """Draw what is missing; write the part of the page."""
     said = [*measure_distances(out), *measure_kinds(out)]
-    head = HEAD.format(reference=said[0].images, kinds=KINDS, leaves=len(LEAVES), salts=SALTS)
+    head = HEAD.format(
+        reference=SALTS * OF_DISTANCE, few=OF_DISTANCE, kinds=KINDS, leaves=len(LEAVES), salts=SALTS
+    )
     part = head + "".join(write_row(one, one.expected) for one in said) + "\n"
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(PART.sub(lambda _: part, page), encoding="utf-8")

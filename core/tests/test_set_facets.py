@@ -44,7 +44,7 @@ def read_grey(pixels: Any, _: Any) -> dict[str, Any]:
 
 
 class Spread(SetMetric):
-    """Says the variance of greys, which is no mean over images; a set of fewer than five images has none."""
+    """Says the variance of greys, which is not a mean over images; a set of fewer than five images has none."""
 
     needs = (Need("pixels", "pixels", derive=Derive("grey", read_grey)),)
 
