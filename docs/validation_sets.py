@@ -39,10 +39,10 @@ Prompts leave open what is drawn, so each image shows one of {leaves} kinds at r
 images with {reference:,} others, in features of mini-clip; an object too many is drawn at the rate `extra`, never
 in the reference. The truth of KID without a fault is 0, because KID is unbiased. FID is too high for few images,
 so its truth is its expected value for that many images. That value, and both with a fault, are means over images
-of other salts, which have an error themselves. IS, with an ideal classifier: its truth is the expected exponential
-of the entropy H of the counts of kinds among {kinds} images, which is below the number of kinds. Each line is
-drawn {salts} times; at least 16 of {salts} intervals must hold the truth. These distances compare with no
-published ones, because the judge is another.
+of other salts, which have an error themselves; the reference is one draw, whose error all salts share. IS, with an
+ideal classifier: its truth is the expected exponential of the entropy H of the counts of kinds among {kinds}
+images, which is below the number of kinds. Each line is drawn {salts} times; at least 16 of {salts} intervals must
+hold the truth. These distances compare with no published ones, because the judge is another.
 
 KID is 0 for independent images only. Where each set has one image of each prompt of a fixed list, as in most
 benchmarks, no two images of a set share a prompt, but images of both sides do: KID is then below 0 without a

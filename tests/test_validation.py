@@ -16,6 +16,7 @@ from validation import WORLDS, tell_apart
 from validation_ladder import LADDERS, Ladder, climb
 from validation_lines import LINES
 from validation_runs import ORACLE, SALTS, enough, say
+from validation_sets import expect_inception_score, measure_distances, measure_kinds
 
 QUICK = ORACLE
 #: All that docs/validation.py draws takes half an hour; where lines run always, six salts can miss only two.
@@ -73,6 +74,21 @@ def test_intervals_hold_how_often_captions_are_told_apart(world: Any, tmp_path: 
     assert said.holding >= enough(ALL)
     error = np.std([value for value, _, _ in said.values]) / np.sqrt(len(said.values))
     assert said.mean == pytest.approx(said.expected, abs=4 * error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", [measure_distances, measure_kinds])
+def test_intervals_hold_distances_and_inception_scores(measure: Any, tmp_path: Path) -> None:
+    for said in measure(tmp_path):
+        assert len(said.values) == ALL
+        assert said.holding >= enough(ALL)
+
+
+def test_the_expected_inception_score_of_few_images_is_below_the_number_of_kinds() -> None:
+    """Two images of two kinds show one kind or both, each half of the time; many images show all kinds alike."""
+    assert expect_inception_score([0.5, 0.5], 2) == pytest.approx(1.5, abs=0.02)
+    assert expect_inception_score([0.25] * 4, 4000) == pytest.approx(4, abs=0.01)
+    assert expect_inception_score([1.0], 9) == 1
 
 
 def test_the_ladder_is_that_of_its_shares() -> None:

@@ -84,7 +84,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("metric", [Spread, OfPrompts])
-def test_a_level_has_the_score_and_interval_of_a_run_of_its_own(tmp_path: Path, metric: type[SetMetric]) -> None:
+def test_a_level_has_the_score_and_interval_of_a_run_of_this_level_alone(
+    tmp_path: Path, metric: type[SetMetric]
+) -> None:
     (result,) = measure(PROMPTS, tmp_path / "all", describe(metric)).results
     levels = result.facets["spread"]["subset"]
     assert set(levels) == {"easy", "hypo"}  # a prompt with both levels counts in each
@@ -138,7 +140,7 @@ def test_a_facet_of_too_many_levels_is_noted(tmp_path: Path, monkeypatch: pytest
     assert sum("2 levels" in note for note in result.notes) == 2
 
 
-def test_a_row_of_a_set_with_facets_of_its_own_is_refused(tmp_path: Path) -> None:
+def test_a_row_of_a_set_must_not_have_facets(tmp_path: Path) -> None:
     with pytest.raises(BrokenPlugin) as error:
         measure(PROMPTS, tmp_path / "run", describe(Faceted))
     assert "own" in str(error.value)

@@ -300,7 +300,7 @@ def _measure_sets(prompts: list[Prompt], out: Path, reference: Path, **options: 
     )  # fmt: skip
 
 
-def test_subsets_have_the_scores_and_intervals_of_runs_of_their_own(tmp_path: Path, reference: Path) -> None:
+def test_subsets_have_the_scores_and_intervals_of_runs_of_one_subset(tmp_path: Path, reference: Path) -> None:
     results = _measure_sets(IN_SUBSETS, tmp_path / "all", reference).results
     for level in ("easy", "hypo"):
         prompts = [prompt for prompt in IN_SUBSETS if level in str(prompt.facets["subset"]).split(" | ")]
