@@ -141,7 +141,7 @@ def test_it_is_made_from_what_a_judge_offers(run):
     images = found.images()[found.samples().sort_values(["prompt", "seed"]).index]
     assert table["value"].tolist() == [says_features(image) for image in images]
     assert [a.offered for a in find_chain("age", {"features"})] == ["features"]
-    assert find_sources("age") == ("age", "features")
+    assert find_sources("age") == ("age", "features", "embed")  # an embedding gives features
     with pytest.raises(NoJudge):
         run(replace(features, capabilities={"caption": frozenset()}))
 
