@@ -89,6 +89,14 @@ def test_every_table_and_figure_is_listed() -> None:
     assert not PAPERS.problems
 
 
+def test_files_of_one_paper_share_no_name_of_a_run() -> None:
+    taken: dict[tuple[str, str], str] = {}  # with --out, a run's folder has its name
+    for file in PAPERS.files:
+        paper = read_paper(file.path)
+        for run_name in {*paper.runs, *paper.mini.runs}:
+            assert taken.setdefault((file.name, run_name), file.dist) == file.dist
+
+
 QUICK = ("tiam-1", "hypernymy-10", "dalleval-8")
 """Of three papers one each, drawn by the simulator; all together take many minutes."""
 
