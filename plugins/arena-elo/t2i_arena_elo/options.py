@@ -63,9 +63,10 @@ class EloOptions(Options):
 
     @model_validator(mode="after")
     def _check_protocol(self) -> Self:
-        unread = {"both_orders", "share", "pilot"} & self.model_fields_set
+        fields = type(self).model_fields  # a stored run gives all options, so only other values are an error
+        unread = [n for n in ("both_orders", "pilot", "share") if getattr(self, n) != fields[n].default]
         if self.protocol == "taxonomy" and unread:
-            names = ", ".join(sorted(unread))
+            names = ", ".join(unread)
             raise ValueError(f"protocol=taxonomy draws one pair in one order for each prompt; leave out {names}")
         return self
 

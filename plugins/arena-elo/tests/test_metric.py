@@ -304,3 +304,10 @@ def test_battles_of_a_table_read_from_a_file_are_the_same(tmp_path, tournament, 
     assert [(b.prompt, b.left, b.right, b.verdict) for b in read] == [
         (b.prompt, b.left, b.right, b.verdict) for b in battles
     ]
+
+
+def test_the_recorded_options_of_the_taxonomy_protocol_make_the_metric_again():
+    options = EloOptions(protocol="taxonomy")
+    assert EloOptions(**options.model_dump()) == options
+    with pytest.raises(ValueError, match="leave out both_orders, share"):
+        EloOptions(protocol="taxonomy", both_orders=False, share=0.5)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.results.analysis import analyze_run, list_metrics
+from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics
 from t2i_core.results.table_format import find_intervals
 
-from .paper import PaperModel, Source
+from .paper import Source
+from .paper_runs import NeededRun
 
 if TYPE_CHECKING:
     from t2i_core.api.resolver import Resolver
@@ -38,28 +39,47 @@ class NoValue(LookupError):
     """A run does not give the value that a cell asks for; the message says what is missing."""
 
 
+class Unmeasured(NoValue):
+    """A run has no value for a good reason: a subset has no valid samples, or people have not answered yet."""
+
+
 @dataclass(frozen=True)
 class FinishedRun:
     """A finished run of a paper.
 
     Attributes:
         run: The run.
-        models: Its models by key.
+        needed: Its description.
+        folders: Folders of the paper's finished runs by name, this one's too.
         resolver: Finds components by name.
     """
 
     run: Run
-    models: Mapping[str, PaperModel]
+    needed: NeededRun
+    folders: Mapping[str, str]
     resolver: Resolver[Any] = field(repr=False)
 
     @cached_property
     def analyses(self) -> Sequence[tuple[str, Analysis]]:
         """All analyses of the run, each with the title of its metric."""
-        return list(analyze_run(self.run, list_metrics(self.run, self.resolver), self.resolver))
+        options = self.needed.list_analysis_options(self.folders)
+        return list(analyze_run(self.run, self.metrics, self.resolver, options))
+
+    @cached_property
+    def metrics(self) -> StoredMetrics:
+        """The metrics of the run, and why some cannot analyse it."""
+        return list_metrics(self.run, self.resolver)
 
     def label(self, key: str) -> str:
         """Return the label of a model in the run."""
-        return self.models[key].names[0]
+        return self.needed.models[key].names[0]
+
+    def fill_labels(self, text: str, model: str | None, other: str | None) -> str:
+        """Return a text with the labels of two models in place of `{model}` and `{other}`."""
+        for word, key in (("{model}", model), ("{other}", other)):
+            if key is not None:
+                text = text.replace(word, self.label(key))
+        return text
 
     def find_value(self, source: Source) -> MeasuredValue:
         """Return the value that a cell shows.
@@ -68,10 +88,12 @@ class FinishedRun:
             NoValue: The run has no such score, analysis, column or row.
         """
         found = self._find_in_analysis(source) if source.analysis is not None else self._find_score(source)
-        if source.scale is None or isinstance(found.value, str) or found.value is None:
+        if isinstance(found.value, str) or found.value is None:
             return found
-        ci = None if found.ci is None else (found.ci[0] * source.scale, found.ci[1] * source.scale)
-        return MeasuredValue(found.value * source.scale, ci, found.run)
+        scale = source.scale or 1.0
+        ends = [found.value, *(found.ci or ())]
+        value, *ci = [scale * (1 - end if source.complement else end) for end in ends]
+        return MeasuredValue(value, (min(ci), max(ci)) if ci else None, found.run)
 
     def find_analyses(self, name: str, metric: str | None, judge: str | None = None) -> list[tuple[str, Analysis]]:
         """Return the analyses with a name, of one metric and judge or of any, each with the title of its metric.
@@ -86,9 +108,12 @@ class FinishedRun:
             and (metric is None or title == metric or title.startswith(f"{metric} by "))
             and (judge is None or title.endswith(f" by {judge}"))
         ]
+        if not found and (missing := self.needed.missing_answers):
+            raise Unmeasured("; ".join(f"{file} is missing: {how}" for file, how in missing.items()))
         if not found:
             known = ", ".join(dict.fromkeys(each.name for _, each in self.analyses))
-            raise NoValue(f"no analysis {name!r}; the run has {known or 'none'}")
+            absent = "".join(f"; {metric}: {why}" for metric, why in self.metrics.absent.items())
+            raise NoValue(f"no analysis {name!r}; the run has {known or 'none'}{absent}")
         return found
 
     def _find_result(self, source: Source, key: str) -> Result:
@@ -114,7 +139,10 @@ class FinishedRun:
                 score = result.scores[name]
             else:
                 ((facet, level),) = source.level.items()
-                score = result.facets[name][facet][level]
+                levels = result.facets[name][facet]
+                if level not in levels:
+                    raise Unmeasured(f"{result.title} has no samples of {facet} {level} for {result.label}")
+                score = levels[level]
         except KeyError as error:
             raise NoValue(f"{result.title} has no {error} for {result.label}") from error
         return MeasuredValue(score.value, _read_interval(score.ci), folder)
@@ -135,17 +163,7 @@ class FinishedRun:
         return MeasuredValue(a.score - b.score, None, folder)
 
     def _find_in_analysis(self, source: Source) -> MeasuredValue:
-        names = {
-            word: self.label(key)
-            for word, key in (("model", source.model), ("other", source.other))
-            if key is not None
-        }
-
-        def fill(text: str) -> str:
-            for word, label in names.items():
-                text = text.replace(f"{{{word}}}", label)
-            return text
-
+        fill = partial(self.fill_labels, model=source.model, other=source.other)
         (_, analysis), *_ = self.find_analyses(fill(source.analysis or ""), source.metric, source.judge)
         table = analysis.table
         column = fill(source.value if source.value is not None else "{model}")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from t2i_core.api.errors import BadOption, FailedRun
 
-from .cell_values import FinishedRun, NoValue
+from .cell_values import FinishedRun, NoValue, Unmeasured
 from .grid import Cell
 from .paper import PaperModel, PaperRun
 from .paper_figures import find_analyses
-from .paper_runs import NeededRun, make_requests
+from .paper_runs import NeededRun, make_request
 from .paper_table import FilledCell, FilledTable, Settings
 from .reproduction import Reproduction, WantedEntry
 
@@ -87,13 +87,16 @@ class Measurement:
         heading = f"{self.plan.paper.title}. {wanted.name.heading}: {wanted.entry.title}"
         notes = list(self._list_notes(wanted))
         if not wanted.grid.cells:
-            analyses, problems = find_analyses(wanted.shows, self.runs)
+            analyses, missing, problems = find_analyses(wanted.shows, self.runs)
+            notes = [*(f"not measured: {why}" for why in dict.fromkeys(missing)), *notes]
             named = [f"{wanted.name.name}: {problem}" for problem in problems]
             return EntryResult(wanted, heading, None, analyses, notes, named)
         filled, problems = [], []
         for cell in wanted.grid.cells:
             try:
                 filled.append(self._fill(wanted, cell))
+            except Unmeasured as error:
+                filled.append(FilledCell(cell, reason=str(error)))
             except NoValue as error:
                 filled.append(FilledCell(cell, reason=str(error)))
                 problems.append(f"{wanted.name.name}, {cell.row}, {cell.column}: {error}")
@@ -153,11 +156,18 @@ def measure_entries(plan: Reproduction, evaluator: Evaluator, out: Path | None, 
     Raises:
         T2IError: A run is not possible.
     """
-    requests = make_requests(plan.needed, f"{plan.file.name}.yaml", evaluator, out)
-    runs = {
-        name: FinishedRun(evaluator.run(request, as_json), plan.needed[name].models, evaluator.resolver)
-        for name, request in requests.items()
-    }
+    file = f"{plan.file.name}.yaml"
+    possible = [each for each in plan.needed.values() if each.models and not each.missing_files]
+    for each in possible:
+        make_request(each, file, evaluator, out)
+    runs: dict[str, FinishedRun] = {}
+    folders: dict[str, str] = {}
+    for each in sorted(possible, key=lambda each: len(each.list_prior_runs())):
+        if not folders.keys() >= set(each.list_prior_runs()):
+            continue
+        run = evaluator.run(make_request(each, file, evaluator, out, folders), as_json)
+        folders[each.name] = str(run.folder)
+        runs[each.name] = FinishedRun(run, each, folders, evaluator.resolver)
     given = evaluator.given
     changes = [f"{flag} {_write(given[key])}" for key, flag in CHANGES.items() if given.get(key)]
     return Measurement(plan, runs, changes, bool(given.get("options")))
@@ -167,7 +177,7 @@ def explain_absent(needed: NeededRun) -> str:
     """Return why a run is not possible here."""
     if missing := needed.missing_files:
         return "; ".join(f"{file} is missing: {how}" for file, how in missing.items())
-    return "no model of the run is available"
+    return "no model of the run, or of a run that it needs, is available"
 
 
 def _write(value: object) -> str:

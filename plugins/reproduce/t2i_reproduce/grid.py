@@ -12,6 +12,7 @@ from .paper import Paper, PaperEntry, PaperModel, Side, Source
 from .printed_values import PrintedValue, read_printed_values
 
 OWN = "the images are the user's own"
+NOT_RUN = "no run measures it"
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def make_grid(entry: PaperEntry, paper: Paper, values: Path | None) -> Grid:
 def make_mini_grid(entry: PaperEntry, paper: Paper, values: Path | None) -> Grid:
     """Return the same table for the mini world, with other models and without printed values.
 
-    Rows and columns of models that no model of the mini world stands in for are left out.
+    Rows and columns of models that no model of the mini world stands in for, and rows that no run measures, are
+    left out.
 
     Arguments and errors are those of `make_grid`.
     """
@@ -109,8 +111,13 @@ def make_mini_grid(entry: PaperEntry, paper: Paper, values: Path | None) -> Grid
             (mini.columns, whole.columns, entry.columns),
         )
     )
-    cells = _cross(rows, columns, entry.cell.merge(mini.cell), paper.mini)
-    return Grid(tuple(rows), tuple(columns), tuple(cells))
+    cells = list(_cross(rows, columns, entry.cell.merge(mini.cell), paper.mini))
+    left = {cell.row for cell in cells if cell.reason != NOT_RUN} or set(rows)
+    return Grid(
+        tuple(row for row in rows if row in left),
+        tuple(columns),
+        tuple(cell for cell in cells if cell.row in left),
+    )
 
 
 def replace_models(paper: Paper, grid: Grid, specs: Mapping[str, str]) -> Paper:
@@ -153,7 +160,9 @@ def _describe_axis(
 
 
 def _name_model(source: Source, key: str | None) -> Source:
-    return source if key is None or source.model is not None else source.merge(Source(model=key))
+    if key is None or source.model is not None or source.other is not None:
+        return source
+    return source.merge(Source(model=key))
 
 
 def _replace_models(sources: Mapping[str, Source], paper: Paper) -> Iterator[tuple[str, Source]]:
@@ -184,4 +193,5 @@ def _find_reason(cell: Cell, side: Side) -> str | None:
     for key in cell.list_models():
         if side.models[key].model is None:
             return side.models[key].because
-    return None if cell.source.run in side.runs else "no run measures it"
+    run = side.runs.get(cell.source.run or "")
+    return None if run is not None and set(cell.list_models()) <= set(run.models) else NOT_RUN

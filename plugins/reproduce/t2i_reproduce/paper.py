@@ -19,10 +19,14 @@ The printed values of Table 1 of `guidance.yaml` stand beside it in `guidance-1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+
+FOLDER_OF_RUN = r"\{run:([^}]+)\}"
+"""Stands in recipes for the folder of another run of the paper, which is made first."""
 
 
 class Described(BaseModel):
@@ -49,6 +53,7 @@ class Source(Described):
     where: dict[str, str] = Field({}, description="Columns of the analysis and their values in the value's row.")
     value: str | None = Field(None, description="Column of the analysis. Default: the model's label.")
     scale: float | None = Field(None, gt=0, description="Factor on the value: 100 if the paper prints percent.")
+    complement: bool = Field(False, description="Take 1 - value: the share of the other side.")
     because: str | None = Field(None, description="Why the value cannot be measured here.")
 
     def merge(self, over: Source) -> Source:
@@ -76,9 +81,14 @@ class PaperRun(Described):
     matrix: dict[str, list[Any]] = Field({}, description="Options of each model with several values each.")
     recipe: dict[str, Any] = Field(description="Recipe of the run, without models.")
     n_prompts: int = Field(description="Number of prompts, for plans without the prompts.", gt=0)
+    images_of: str | None = Field(None, description="Another run that has all its images.")
     calls: float = Field(1.0, ge=0, description="Judge calls for an image.")
     call_seconds: float = Field(0.02, ge=0, description="Assumed seconds for a call on one GPU.")
     files: dict[str, str] = Field({}, description="Files and folders that the run reads, and how to get each.")
+    analyses: dict[str, dict[str, Any]] = Field({}, description="Options of metrics for the analyses alone.")
+    answers: dict[str, str] = Field(
+        {}, description="Files that those options name, and how to make each from the finished run."
+    )
     assumes: list[str] = Field([], description="Settings that the paper leaves open, and the ones taken.")
     differs: list[str] = Field([], description="Settings that are known to differ from the paper's.")
 
@@ -90,6 +100,9 @@ class Show(Described):
     metric: str | None = Field(None, description="Metric of the run. Default: any that has the analysis.")
     analysis: str = Field(description="Name of the analysis. {model} stands for a model's label.")
     model: str | None = Field(None, description="Model that {model} stands for.")
+    other: str | None = Field(None, description="Model that {other} stands for.")
+    models: list[str] = Field([], description="Models that the analysis needs. Default: all of the run.")
+    also: list[str] = Field([], description="Other runs that the options of the analysis name.")
 
 
 class MiniEntry(Described):
@@ -159,6 +172,11 @@ def list_problems(paper: Paper) -> Iterator[tuple[Place, str]]:
             for key in run.models:
                 if key not in side.models:
                     yield (*place, "runs", name, "models"), _name_unknown("model", key, side.models)
+            if run.images_of is not None and run.images_of not in side.runs:
+                yield (*place, "runs", name, "images_of"), _name_unknown("run", run.images_of, side.runs)
+            for prior in re.findall(FOLDER_OF_RUN, str(run.recipe)):
+                if prior not in side.runs:
+                    yield (*place, "runs", name, "recipe"), _name_unknown("run", prior, side.runs)
     for name, model in paper.models.items():
         if model.model is None and not model.because:
             yield ("models", name), "a model without 'model' must say 'because'"

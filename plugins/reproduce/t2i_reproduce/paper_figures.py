@@ -15,7 +15,7 @@ from t2i_core.results.chart import CONVERTER
 from t2i_core.results.figures import convert_to_png, draw_svg
 from t2i_core.results.table_format import format_table
 
-from .cell_values import FinishedRun, NoValue
+from .cell_values import FinishedRun, NoValue, Unmeasured
 from .paper import Show
 
 if TYPE_CHECKING:
@@ -26,25 +26,28 @@ NO_CONVERTER = "pictures are left out; to draw them: pip install 't2i-report[fig
 
 def find_analyses(
     shows: Sequence[Show], runs: Mapping[str, FinishedRun]
-) -> tuple[list[tuple[str, Analysis]], list[str]]:
-    """Return the analyses of a figure with the titles of their metrics, and why others are missing.
+) -> tuple[list[tuple[str, Analysis]], list[str], list[str]]:
+    """Return the analyses of a figure with the titles of their metrics, missing files, and missing analyses.
 
     Args:
         shows: The analyses that draw the figure.
         runs: Finished runs by name.
     """
     found: list[tuple[str, Analysis]] = []
+    missing: list[str] = []
     problems: list[str] = []
     for show in shows:
         if show.run not in runs:
             continue
         run = runs[show.run]
-        name = show.analysis if show.model is None else show.analysis.replace("{model}", run.label(show.model))
+        name = run.fill_labels(show.analysis, show.model, show.other)
         try:
             found += run.find_analyses(name, show.metric)
+        except Unmeasured as error:
+            missing.append(str(error))
         except NoValue as error:
             problems.append(str(error))
-    return found, problems
+    return found, missing, problems
 
 
 def write_analyses(name: str, found: Sequence[tuple[str, Analysis]], folder: Path) -> list[Path]:

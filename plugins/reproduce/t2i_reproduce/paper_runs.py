@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from t2i_core.files.slug import make_slug
 
 from .grid import Cell
-from .paper import PaperModel, PaperRun, Show, Side
+from .paper import FOLDER_OF_RUN, PaperModel, PaperRun, Show, Side
 
 if TYPE_CHECKING:
     from t2i_core import Request
@@ -38,14 +39,43 @@ class NeededRun:
         """The files that the run reads and that are not there, each with how to get it."""
         return {file: how for file, how in self.run.files.items() if not Path(file).exists()}
 
+    @property
+    def missing_answers(self) -> dict[str, str]:
+        """The files that analyses read and that are not there, each with how to make it from the run."""
+        return {file: how for file, how in self.run.answers.items() if not Path(file).exists()}
+
+    def list_analysis_options(self, folders: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        """Return the options of metrics for the analyses, without missing files and runs.
+
+        Args:
+            folders: Folders of the finished runs by name.
+        """
+        missing = self.missing_answers
+        found: dict[str, dict[str, Any]] = {}
+        for metric, options in self.run.analyses.items():
+            for key, value in options.items():
+                values = value if isinstance(value, list) else [value]
+                named = set(re.findall(FOLDER_OF_RUN, str(values)))
+                if missing.keys().isdisjoint(map(str, values)) and named <= folders.keys():
+                    found.setdefault(metric, {})[key] = _name_folders(value, folders)
+        return found
+
     def list_settings(self) -> tuple[list[str], list[str]]:
         """Return assumptions about settings, and settings that differ from the paper's."""
         parts: list[PaperModel | PaperRun] = [self.run, *self.models.values()]
         assumes = [text for part in parts for text in part.assumes]
         return assumes, [text for part in parts for text in part.differs]
 
-    def make_recipe(self) -> dict[str, Any]:
-        """Return the recipe of the run."""
+    def list_prior_runs(self) -> list[str]:
+        """Return the runs whose folders the recipe names."""
+        return list(dict.fromkeys(re.findall(FOLDER_OF_RUN, str(self.run.recipe))))
+
+    def make_recipe(self, folders: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return the recipe of the run.
+
+        Args:
+            folders: Folders of the prior runs by name; None while they do not exist.
+        """
         models = [
             {
                 "model": model.model,
@@ -55,7 +85,18 @@ class NeededRun:
             }
             for model in self.models.values()
         ]
-        return {**self.run.recipe, "models": models}
+        found = dict.fromkeys(self.list_prior_runs(), ".") if folders is None else folders
+        return {**_name_folders(self.run.recipe, found), "models": models}
+
+
+def _name_folders(value: Any, folders: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return re.sub(FOLDER_OF_RUN, lambda named: folders[named[1]], value)
+    if isinstance(value, list):
+        return [_name_folders(each, folders) for each in value]
+    if isinstance(value, dict):
+        return {key: _name_folders(each, folders) for key, each in value.items()}
+    return value
 
 
 def list_needed_runs(side: Side, cells: Iterable[Cell], shows: Iterable[Show]) -> dict[str, NeededRun]:
@@ -74,7 +115,11 @@ def list_needed_runs(side: Side, cells: Iterable[Cell], shows: Iterable[Show]) -
             keys = cell.list_models() or side.runs[cell.source.run].models
             wanted.setdefault(cell.source.run, set()).update(keys)
     for show in shows:
-        wanted.setdefault(show.run, set()).update(side.runs[show.run].models)
+        for name in (show.run, *show.also):
+            wanted.setdefault(name, set()).update(show.models or side.runs[name].models)
+    for name in list(wanted):
+        for prior in NeededRun(name, side.runs[name], {}).list_prior_runs():
+            wanted.setdefault(prior, set()).update(side.runs[prior].models)
     return {
         name: NeededRun(name, run, _select_models(side, run, wanted[name]))
         for name, run in side.runs.items()
@@ -83,32 +128,31 @@ def list_needed_runs(side: Side, cells: Iterable[Cell], shows: Iterable[Show]) -
 
 
 def _select_models(side: Side, run: PaperRun, keys: set[str]) -> dict[str, PaperModel]:
-    ordered = [*run.models, *sorted(keys.difference(run.models))]
-    return {key: side.models[key] for key in ordered if key in keys and side.models[key].model is not None}
+    return {key: side.models[key] for key in run.models if key in keys and side.models[key].model is not None}
 
 
-def make_requests(
-    needed: Mapping[str, NeededRun], file: str, evaluator: Evaluator, out: Path | None
-) -> dict[str, Request]:
-    """Return the request of each run, all checked; runs without models or whose files are missing have none.
+def make_request(
+    needed: NeededRun,
+    file: str,
+    evaluator: Evaluator,
+    out: Path | None,
+    folders: Mapping[str, str] | None = None,
+) -> Request:
+    """Return the request of a run, checked.
 
     Args:
-        needed: The runs by name.
+        needed: The run.
         file: Name of the paper's file, for messages.
         evaluator: Makes requests.
         out: Folder for the runs. None: the default.
+        folders: Folders of the prior runs by name; None while they do not exist.
 
     Raises:
-        BadRecipe: A recipe is not valid.
+        BadRecipe: The recipe is not valid.
         T2IError: A component is unknown, broken or missing.
     """
-    return {
-        name: evaluator.make_request(
-            each.make_recipe(), f"{file}, runs.{name}.recipe", out and out / make_slug(name)
-        )
-        for name, each in needed.items()
-        if each.models and not each.missing_files
-    }
+    place = out and out / make_slug(needed.name)
+    return evaluator.make_request(needed.make_recipe(folders), f"{file}, runs.{needed.name}.recipe", place)
 
 
 @dataclass(frozen=True)
@@ -134,13 +178,16 @@ class RunCost:
     hours: float
 
 
-def estimate_cost(needed: NeededRun, seeds: Sequence[int] | int | str | None, limit: int | None) -> RunCost:
+def estimate_cost(
+    needed: NeededRun, seeds: Sequence[int] | int | str | None, limit: int | None, has_images: bool
+) -> RunCost:
     """Return the work of a run. Nothing is loaded, so prompts that share a text count apart.
 
     Args:
         needed: The run.
         seeds: Its seeds, as a recipe writes them; None for one.
         limit: Largest number of prompts, if one was asked for.
+        has_images: Whether another run makes all its images.
     """
     run = needed.run
     prompts = run.n_prompts if limit is None else min(run.n_prompts, limit)
@@ -149,7 +196,7 @@ def estimate_cost(needed: NeededRun, seeds: Sequence[int] | int | str | None, li
     for values in run.matrix.values():
         settings *= len(values)
     each = prompts * n_seeds * settings
-    generated = [model for model in needed.models.values() if model.seconds > 0]
+    generated = [model for model in needed.models.values() if model.seconds > 0 and not has_images]
     images = each * len(generated)
     calls = round(each * len(needed.models) * run.calls)
     seconds = each * sum(model.seconds for model in generated) + calls * run.call_seconds
@@ -175,13 +222,13 @@ def _count_seeds(seeds: Sequence[int] | int | str | None) -> int:
     return sum(int(last) - int(first) + 1 if dash else 1 for first, dash, last in ranges)
 
 
-def list_rates(needed: Iterable[NeededRun]) -> list[str]:
+def list_rates(needed: Sequence[NeededRun]) -> list[str]:
     """Return the assumed rates behind the estimates, in words."""
-    rates = {
-        f"{model.seconds:g} s an image of {model.names[0]}"
-        for each in needed
-        for model in each.models.values()
-        if model.seconds > 0
-    }
+    seconds: dict[float, dict[str, None]] = {}
+    for each in needed:
+        for model in each.models.values():
+            if model.seconds > 0:
+                seconds.setdefault(model.seconds, {})[model.names[0]] = None
+    rates = [f"{rate:g} s an image of {', '.join(names)}" for rate, names in sorted(seconds.items())]
     calls = {f"{each.run.call_seconds:g} s a judge call" for each in needed if each.run.calls}
-    return [*sorted(rates), *sorted(calls)]
+    return [*rates, *sorted(calls)]

@@ -64,13 +64,18 @@ class Reproduction:
         """Return the work of each run. Nothing is loaded."""
         given = evaluator.given
         return [
-            estimate_cost(each, given.get("seeds") or each.run.recipe.get("seeds"), given.get("limit"))
+            estimate_cost(
+                each,
+                given.get("seeds") or each.run.recipe.get("seeds"),
+                given.get("limit"),
+                each.run.images_of in self.needed,
+            )
             for each in self.needed.values()
         ]
 
     def list_rates(self) -> list[str]:
         """Return the assumed rates behind the estimates, in words."""
-        return list_rates(self.needed.values())
+        return list_rates(list(self.needed.values()))
 
 
 def plan_reproductions(

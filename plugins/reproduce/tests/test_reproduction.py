@@ -9,7 +9,9 @@ import pytest
 from t2i_core.api.errors import BadRecipe
 from t2i_reproduce.cell_values import MeasuredValue
 from t2i_reproduce.grid import Cell
-from t2i_reproduce.paper import Source
+from t2i_reproduce.paper import PaperRun, Show, Source
+from t2i_reproduce.paper_file import read_paper
+from t2i_reproduce.paper_runs import NeededRun, list_needed_runs
 from t2i_reproduce.paper_table import FilledCell
 from t2i_reproduce.printed_values import PrintedValue, read_printed_values
 
@@ -255,3 +257,79 @@ def test_rounding_leaves_half_a_digit_open():
     assert fill("Draw", 0.3, 0.5).holds is None
     assert fill("0.41", 0.3, 0.5, "different").holds is None
     assert fill("0.41", 0.3, 0.5, "assumed").answer == "yes?"
+
+
+ANSWERS = """
+title: Grey
+source: a journal
+models: {grey: {model: grey, names: [Grey]}, dark: {model: grey, names: [Dark], settings: {level: 20}}}
+runs:
+  images: {models: [dark], n_prompts: 4, recipe: {prompts: four, seeds: 2}}
+  again: {models: [grey], n_prompts: 4, images_of: main, recipe: {metrics: brightness, prompts: four, seeds: 2}}
+  main:
+    models: [grey]
+    n_prompts: 4
+    recipe: {metrics: brightness, prompts: four, seeds: 2, out: "{run:images}"}
+    answers: {votes.csv: people vote}
+tables:
+  1:
+    title: shares
+    rows: {Grey: {}}
+    columns:
+      mean: {run: again}
+      left: {run: again, complement: true, scale: 100}
+      votes: {run: main, analysis: votes}
+"""
+
+
+@pytest.fixture
+def answered(toy, tmp_path):
+    path = tmp_path / "pale.yaml"
+    path.write_text(ANSWERS.replace(', out: "{run:images}"', ""))
+    return path
+
+
+def test_the_complement_of_a_share_turns_its_interval(answered, t2i):
+    cells = read_cells(t2i("reproduce", "pale.yaml", "--json"))
+    mean, left = cells["Grey", "mean"], cells["Grey", "left"]
+    assert left["measured"] == pytest.approx(100 * (1 - mean["measured"]))
+    assert left["ci"] == pytest.approx([100 * (1 - end) for end in reversed(mean["ci"])])
+
+
+def test_a_run_is_made_before_people_answer_about_it(answered, t2i):
+    cells = read_cells(t2i("reproduce", "pale.yaml", "--json"))
+    assert cells["Grey", "votes"]["because"] == "votes.csv is missing: people vote"
+    answered.with_name("votes.csv").touch()
+    refused = t2i("reproduce", "pale.yaml")
+    assert refused.exit_code == 6
+    assert "pale-1, Grey, votes: no analysis 'votes'" in refused.stderr
+
+
+def test_images_of_another_run_count_once(answered, t2i):
+    (plan,) = json.loads(t2i("reproduce", "pale.yaml", "--dry-run", "--json").stdout)
+    assert {run["run"]: run["images"] for run in plan["runs"]} == {"again": 0, "main": 8}
+
+
+def test_a_recipe_may_name_the_folder_of_another_run(tmp_path):
+    path = tmp_path / "pale.yaml"
+    path.write_text(ANSWERS)
+    paper = read_paper(path)
+    needed = list_needed_runs(paper, [], [Show(run="main", analysis="rows")])
+    assert list(needed) == ["images", "main"]
+    assert needed["main"].make_recipe({"images": "runs/images"})["out"] == "runs/images"
+    assert needed["main"].make_recipe()["out"] == "."
+    path.write_text(ANSWERS.replace("{run:images}", "{run:pictures}"))
+    with pytest.raises(BadRecipe, match=r"line 11, runs\.main\.recipe: run 'pictures' is not described"):
+        read_paper(path)
+
+
+def test_options_of_analyses_without_their_files_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    analyses = {"elo": {"beside": ["votes.csv"], "without": ["{run:plain}"], "k_factor": 8}}
+    run = PaperRun(models=["a"], recipe={}, n_prompts=1, analyses=analyses, answers={"votes.csv": "vote"})
+    needed = NeededRun("main", run, {})
+    assert needed.list_analysis_options({}) == {"elo": {"k_factor": 8}}
+    (tmp_path / "votes.csv").touch()
+    assert needed.list_analysis_options({"plain": "runs/plain"}) == {
+        "elo": {"beside": ["votes.csv"], "without": ["runs/plain"], "k_factor": 8}
+    }
