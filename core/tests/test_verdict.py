@@ -52,8 +52,8 @@ def test_one_model_has_its_score() -> None:
         (True, -0.25, SURE, "b is better than a on tiam by 0.250 [0.200, 0.300], p 0.010"),
         (False, 0.25, SURE, "b is better than a on tiam by 0.250 [0.200, 0.300], p 0.010"),
         (None, -0.25, SURE, "b scores higher than a on tiam by 0.250 [0.200, 0.300], p 0.010"),
-        (True, 0.02, UNSURE, "no sure difference between a and b on tiam: 0.020 [-0.030, 0.070], p 0.200"),
-        (True, 0.02, None, "no sure difference between a and b on tiam: 0.020 [-0.030, 0.070], p -"),
+        (True, 0.02, UNSURE, "no significant difference between a and b on tiam: 0.020 [-0.030, 0.070], p 0.200"),
+        (True, 0.02, None, "no significant difference between a and b on tiam: 0.020 [-0.030, 0.070], p -"),
     ],
 )
 def test_two_models_are_told_apart_only_if_it_is_sure(
@@ -76,7 +76,7 @@ def test_a_sweep_has_its_best_setting_and_ranks() -> None:
         compare("m=3", "m=2", 0.1, UNSURE),
     ]
     assert describe_verdicts(results, pairs) == [
-        "best of 3 settings of m on tiam: m=3, 0.300 [0.200, 0.400]; the difference from 1 of the other 2 is sure",
+        "best of 3 settings of m on tiam: m=3, 0.300 [0.200, 0.400]; significantly better than 1 of the other 2",
         "ranks on tiam: 1-2 m=3, 1-2 m=2, 3 m=1",
     ]
 

@@ -119,7 +119,7 @@ def _describe_pair(results: Sequence[Result], comparisons: Sequence[Comparison])
         return f"{results[0].label} and {results[1].label} are not compared on {title}"
     difference = f"{format_number(abs(found.diff))} {_format_size(found)}, p {format_p_value(found.p_adjusted)}"
     if not _is_sure(found):
-        return f"no sure difference between {found.a} and {found.b} on {title}: {difference}"
+        return f"no significant difference between {found.a} and {found.b} on {title}: {difference}"
     higher, lower = (found.a, found.b) if found.diff > 0 else (found.b, found.a)
     if direction is None:
         return f"{higher} scores higher than {lower} on {title} by {difference}"
@@ -146,10 +146,11 @@ def _describe_ranking(results: Sequence[Result], comparisons: Sequence[Compariso
     )
     one_model = len({result.model for result in results}) == 1
     what = f"settings of {best.model}" if one_model else "models"
-    superlative = "highest" if best.higher_is_better is None else "best"
+    superlative, comparative = ("highest", "higher") if best.higher_is_better is None else ("best", "better")
     others = len(standings) - 1
-    yield (
-        f"{superlative} of {len(standings)} {what} on {title}: {best.label}, {_format_score(best)}; "
-        f"the difference from {beaten} of the other {others} is sure"
-    )
+    if beaten == 0:
+        sure = f"no difference from the other {others} is significant"
+    else:
+        sure = f"significantly {comparative} than {'' if beaten == others else f'{beaten} of '}the other {others}"
+    yield f"{superlative} of {len(standings)} {what} on {title}: {best.label}, {_format_score(best)}; {sure}"
     yield f"ranks on {title}: {', '.join(f'{each.ranks} {each.label}' for each in standings)}"
