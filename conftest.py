@@ -12,6 +12,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 #: `uv run pytest` would have every command under test think that it was called by `uv run` itself.
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)
@@ -23,6 +24,10 @@ sys.dont_write_bytecode = False
 #: The tests have a process for each core already: neither torch nor the simulator needs more of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
+
+#: Shared machines stall: a slow example is not a failure.
+settings.register_profile("t2i", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("t2i")
 
 #: A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""docs/reproducibility.md has a line for each item of two papers, and every command and test that it names exists."""
+"""docs/reproducibility.md: a line for each item of two papers; every command and test that it names exists."""
 
 from __future__ import annotations
 

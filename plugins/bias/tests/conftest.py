@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from t2i_core.api import Generated, GeneratorInfo, Instance, ObjectClass, Truth
 from t2i_core.api.mask import PackedMask
 from t2i_miniworld.laws import leaf_of, worn
@@ -18,12 +17,6 @@ from t2i_miniworld.plugin import DOMAIN
 from t2i_miniworld.simulator import cast_of, key_of
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LABELS, SYNSETS
-
-# shared machines stall: a slow example is not a failure
-settings.register_profile(
-    "bias", settings.default, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("bias")
 
 SIDE = 8
 

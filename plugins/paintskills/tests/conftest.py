@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from t2i_core.api import Detections, Prompt, Row, Sample, Unit
 from t2i_core.api.metric_input import Answer, Observed
 from t2i_paintskills.metrics import NEED
 from t2i_paintskills.skills import COLOURS, NAMES, SHAPES, SkillText
-
-# shared machines stall: a slow example is not a failure
-settings.register_profile(
-    "paintskills", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("paintskills")
 
 LABELS = tuple(SHAPES.values())
 TOLD = (*COLOURS, "black")  # what the judge tells apart

@@ -11,18 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from PIL import Image
 from t2i_core.api import LikelihoodTerms, Prompt, Sample, Setup, Unit
 from t2i_core.api.metric_input import Answer, Observed
 from t2i_selfeval.samples import choice
 from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
-
-# shared machines stall: a slow example is not a failure
-settings.register_profile(
-    "selfeval", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("selfeval")
 
 HERE = Path(__file__).parent
 CAPTIONS = ("a red ball", "a blue ball", "a green ball", "a black ball")
