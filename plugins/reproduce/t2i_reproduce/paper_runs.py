@@ -28,11 +28,13 @@ class NeededRun:
         name: Its name in the paper's file.
         run: Its description.
         models: The models, by key.
+        is_part: Whether the run has more models that are available.
     """
 
     name: str
     run: PaperRun
     models: Mapping[str, PaperModel] = field(repr=False)
+    is_part: bool = False
 
     @property
     def missing_files(self) -> dict[str, str]:
@@ -65,6 +67,11 @@ class NeededRun:
         parts: list[PaperModel | PaperRun] = [self.run, *self.models.values()]
         assumes = [text for part in parts for text in part.assumes]
         return assumes, [text for part in parts for text in part.differs]
+
+    @property
+    def folder_name(self) -> str:
+        """Name of the run's folder: that of a part of the run has the names of its models, too."""
+        return make_slug(" ".join([self.name, *(self.models if self.is_part else ())]))
 
     def list_prior_runs(self) -> list[str]:
         """Return the runs whose folders the recipe names."""
@@ -121,7 +128,12 @@ def list_needed_runs(side: Side, cells: Iterable[Cell], shows: Iterable[Show]) -
         for prior in NeededRun(name, side.runs[name], {}).list_prior_runs():
             wanted.setdefault(prior, set()).update(side.runs[prior].models)
     return {
-        name: NeededRun(name, run, _select_models(side, run, wanted[name]))
+        name: NeededRun(
+            name,
+            run,
+            models := _select_models(side, run, wanted[name]),
+            models.keys() < _select_models(side, run, set(run.models)).keys(),
+        )
         for name, run in side.runs.items()
         if name in wanted
     }
@@ -151,7 +163,7 @@ def make_request(
         BadRecipe: The recipe is not valid.
         T2IError: A component is unknown, broken or missing.
     """
-    place = out and out / make_slug(needed.name)
+    place = out and out / needed.folder_name
     return evaluator.make_request(needed.make_recipe(folders), f"{file}, runs.{needed.name}.recipe", place)
 
 

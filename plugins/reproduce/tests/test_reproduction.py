@@ -333,3 +333,10 @@ def test_options_of_analyses_without_their_files_are_left_out(tmp_path, monkeypa
     assert needed.list_analysis_options({"plain": "runs/plain"}) == {
         "elo": {"beside": ["votes.csv"], "without": ["runs/plain"], "k_factor": 8}
     }
+
+
+def test_parts_of_a_run_have_their_own_folders(paper, t2i, tmp_path):
+    for words in (("--row", "Dark"), ()):
+        done = t2i("reproduce", "doe.yaml", "--out", "runs", "--json", *words)
+        assert done.exit_code == 0, done.stderr
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"all", "few", "all-dark", "few-dark"}
