@@ -98,20 +98,21 @@ def test_files_of_one_paper_share_no_name_of_a_run() -> None:
             assert taken.setdefault((file.name, run_name), file.dist) == file.dist
 
 
-QUICK = ("tiam-1", "hypernymy-10", "dalleval-8")
-"""Of three papers one each, drawn by the simulator; all together take many minutes."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in ENTRIES])
+@pytest.mark.parametrize("paper", sorted({file.name for file in PAPERS.files}))
 @pytest.mark.long
-def test_the_mini_version_of_an_entry_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.timeout(900)
+def test_the_mini_version_of_a_paper_runs(paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-    words = [name, "--mini", "--seeds", "2", "--limit", "6", "--device", "cpu", "--json"]
-    (made,) = json.loads(run([*words, "--out", str(tmp_path / "runs")]))
-    if "cells" not in made:
-        return
-    measured = [cell for cell in made["cells"] if isinstance(cell["measured"], float)]
-    assert measured or all(cell["because"] for cell in made["cells"])
-    for cell in measured:
-        low, high = cell["ci"] or (cell["measured"], cell["measured"])
-        assert low <= cell["measured"] <= high
+    words = [paper, "--mini", "--seeds", "2", "--limit", "6", "--device", "cpu", "--json"]
+    made = json.loads(run([*words, "--out", str(tmp_path / "runs")]))
+    assert {entry["name"] for entry in made} == {name for name, (file, _) in ENTRIES.items() if file.name == paper}
+    measured = 0
+    for entry in made:
+        cells = entry.get("cells", [])
+        assert all(cell["because"] or cell["measured"] is not None for cell in cells), entry["name"]
+        for cell in cells:
+            if isinstance(cell["measured"], float):
+                measured += 1
+                low, high = cell["ci"] or (cell["measured"], cell["measured"])
+                assert low <= cell["measured"] <= high, (entry["name"], cell)
+    assert measured > 20

@@ -30,7 +30,7 @@ class Study:
         interval: The question of the run's intervals, for `t2i_core.statistics`.
         floors: By the name of a need of detections or segments, the confidence below which its judge keeps none.
         measures: The measures of each installed metric, the headline first, by the name in `others`.
-        generators: By each model's label, its generator as the user named it, with its argument.
+        generators: By each model's label, its generator with its argument, a path without its folder.
         by: The judge that measured these rows, if the metric has several in this run.
         find_images: Returns the `Image` of each row of `samples` that has one; called when `images` is first read.
     """

@@ -12,6 +12,7 @@ from ..api.errors import BadPrompts, NotHere
 from ..api.observation import Labels
 from ..api.plugin_info import Defaults, ExistingImagesInfo, GeneratorInfo, PromptSourceInfo
 from ..api.prompt import Prompt
+from ..api.text import shorten_paths
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from ..io.vocabulary import Vocabulary
 from .common_prompts import pick_same, select_common
@@ -90,8 +91,9 @@ class PromptLists:
                 read = [self._add_scenes(_join_names([n]), self._read(n, classes)) for n in names]
                 sources, shared = merge_sources(read)
                 if shared:
+                    several = "1 prompt is" if shared == 1 else f"{shared} prompts are"
                     self._finder.notes.append(
-                        f"{_join_names(names)}: {shared} prompts are in several lists; each is one prompt with "
+                        f"{shorten_paths(_join_names(names))}: {several} in several lists; each is one prompt with "
                         "the facets of all"
                     )
                 check_prompts(list(chain.from_iterable(sources)), _join_names(names), self._finder.dry)
@@ -124,7 +126,7 @@ class PromptLists:
 
     def _note_limit(self, count: int, total: int, name: str) -> None:
         if count < total:
-            self._finder.notes.append(f"{count} of {total} prompts of {name}, a seeded sample")
+            self._finder.notes.append(f"{count} of {total} prompts of {shorten_paths(name)}, a seeded sample")
 
     def _add_scenes(self, name: str, prompts: Sequence[Prompt]) -> Sequence[Prompt]:
         """Read the scenes of prompts that have none, if the user asks for that; note each that cannot be read."""

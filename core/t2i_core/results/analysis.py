@@ -14,6 +14,7 @@ from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import OptionTable, ResolvedComponent, Resolver
 from ..api.study import Analysis, Study
+from ..api.text import shorten_paths
 from ..files.regular_file import TABLE_BYTES, open_regular
 from .images import find_images
 from .result import make_title
@@ -115,7 +116,7 @@ def analyze_run(
         for label, model in models.items()
     }
     generators = {
-        label: model.name if model.argument is None else f"{model.name}:{model.argument}"
+        label: model.name if model.argument is None else shorten_paths(f"{model.name}:{model.argument}")
         for label, model in models.items()
     }
     for name, made in metrics.made.items():

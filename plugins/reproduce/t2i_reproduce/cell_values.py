@@ -25,7 +25,7 @@ class MeasuredValue:
     """A measured value.
 
     Attributes:
-        value: The value: a number, or a text such as the name of the best model. None: it does not exist.
+        value: A number, or a text such as the name of the best model. A cell never has None.
         ci: 95 % confidence interval of a number; None without one.
         run: Folder of the run.
     """
@@ -85,10 +85,13 @@ class FinishedRun:
         """Return the value that a cell shows.
 
         Raises:
-            NoValue: The run has no such score, analysis, column or row.
+            NoValue: The run has no such score, analysis or column.
+            Unmeasured: It has them, but no value: too few samples, or none that differ.
         """
         found = self._find_in_analysis(source) if source.analysis is not None else self._find_score(source)
-        if isinstance(found.value, str) or found.value is None:
+        if found.value is None:
+            raise Unmeasured("the run has no value for it: too few valid samples, or none that differ")
+        if isinstance(found.value, str):
             return found
         scale = source.scale or 1.0
         ends = [found.value, *(found.ci or ())]
