@@ -93,8 +93,8 @@ class PromptLists:
                 if shared:
                     several = "1 prompt is" if shared == 1 else f"{shared} prompts are"
                     self._finder.notes.append(
-                        f"{shorten_paths(_join_names(names))}: {several} in several lists; each is one prompt with "
-                        "the facets of all"
+                        f"{shorten_paths(_join_names(names))}: {several} in several lists; each is one prompt "
+                        "with the facets of all"
                     )
                 check_prompts(list(chain.from_iterable(sources)), _join_names(names), self._finder.dry)
                 self._sources[key] = tuple(sources)
