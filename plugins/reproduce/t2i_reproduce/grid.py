@@ -52,17 +52,12 @@ class Grid:
     columns: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = field(default=(), repr=False)
 
-    def select(self, names: Sequence[str], side: Side) -> Grid:
-        """Return the rows with these names, or the columns of models with these names; all without any.
+    def list_names(self, side: Side) -> list[str]:
+        """Return the names that `select` knows: all rows, and the columns that are models."""
+        return [*self.rows, *(name for name in self.columns if side.find_model(name) is not None)]
 
-        Raises:
-            BadOption: Nothing has one of the names.
-        """
-        if not names:
-            return self
-        of_models = [name for name in self.columns if side.find_model(name) is not None]
-        if unknown := next((name for name in names if name not in (*self.rows, *of_models)), None):
-            raise BadOption(f"--row {unknown!r}: no such row; the table has {', '.join((*self.rows, *of_models))}")
+    def select(self, names: Sequence[str]) -> Grid:
+        """Return the rows with these names, or the columns with these names."""
         rows = tuple(row for row in self.rows if row in names) or self.rows
         columns = tuple(column for column in self.columns if column in names) or self.columns
         cells = tuple(cell for cell in self.cells if cell.row in rows and cell.column in columns)
@@ -167,13 +162,16 @@ def _name_model(source: Source, key: str | None) -> Source:
 
 def _replace_models(sources: Mapping[str, Source], paper: Paper) -> Iterator[tuple[str, Source]]:
     """Yield rows or columns of the mini version; those of models that nothing stands in for are left out."""
+    taken: set[str] = set()
     for name, source in sources.items():
         key = paper.find_model(name) or paper.mini.find_model(name)
         named = _name_model(source, key)
         if named.model is None:
             yield name, named
         elif named.model in paper.mini.models:
-            yield (name if key is None else paper.mini.models[named.model].names[0]), named
+            label = name if key is None else paper.mini.models[named.model].names[0]
+            yield (f"{label} ({name})" if label in taken else label), named
+            taken.add(label)
 
 
 def _cross(

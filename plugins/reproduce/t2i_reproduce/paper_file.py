@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 from t2i_core.api.errors import BadRecipe, join_clauses
+from t2i_core.api.fault_words import describe_fault
 from t2i_core.io.text_file import read_text
 from t2i_core.io.yaml_file import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
 
@@ -55,7 +56,7 @@ def _place_files(data: Any, folder: Path) -> Any:
 
 
 def _list_faults(error: ValidationError) -> list[tuple[Place, str]]:
-    return [(fault["loc"], fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
+    return [(fault["loc"], describe_fault(fault)) for fault in error.errors()]
 
 
 def _describe(path: Path, text: str, problems: list[tuple[Place, str]]) -> str:

@@ -104,7 +104,7 @@ def plan_reproductions(
         if rows:
             paper, grids = _select_rows(paper, grids, file, rows, mini)
         side = paper.mini if mini else paper
-        wanted = [_want(name, paper, grids[name], mini) for name in names]
+        wanted = [_want(name, paper, grid, mini) for name, grid in grids.items()]
         cells = [cell for each in wanted for cell in each.grid.cells]
         needed = list_needed_runs(side, cells, [show for each in wanted for show in each.shows])
         found.append(Reproduction(file, paper, side, wanted, needed))
@@ -133,11 +133,8 @@ def _make_grid(name: EntryName, paper: Paper, file: PaperFile, mini: bool) -> Gr
 def _select_rows(
     paper: Paper, grids: Mapping[EntryName, Grid], file: PaperFile, rows: Sequence[str], mini: bool
 ) -> tuple[Paper, dict[EntryName, Grid]]:
-    """Return the tables with these rows only, and the paper with a user's own generators."""
+    """Return the tables that have one of the rows, with these only, and the paper with a user's own generators."""
     side = paper.mini if mini else paper
-    for name, grid in grids.items():
-        if not grid.rows:
-            raise BadOption(f"--row {rows[0]!r}: {name.name} has no rows")
     specs: dict[str, str] = {}
     picked: list[str] = []
     known = {word for grid in grids.values() for word in (*grid.rows, *grid.columns)}
@@ -149,14 +146,19 @@ def _select_rows(
         longest = max(begun, key=len)  # a row's own name may contain "="
         picked.append(longest)
         specs[longest] = row.removeprefix(f"{longest}=")
-    selected = {name: grid.select(picked, side) for name, grid in grids.items()}
+    names = {name: grid.list_names(side) for name, grid in grids.items()}
+    for row in picked:
+        if not any(row in own for own in names.values()):
+            there = ", ".join(dict.fromkeys(word for own in names.values() for word in own))
+            raise BadOption(f"--row {row!r}: no such row; the table has {there or 'no rows'}")
+    selected = {name: grid.select(picked) for name, grid in grids.items() if {*names[name]} & {*picked}}
     if not specs:
         return paper, selected
     if mini:
         raise BadOption(f"--row {next(iter(specs))!r}: the mini version takes no other generators")
-    for grid in selected.values():
-        paper = replace_models(paper, grid, specs)
-    remade = {name: _make_grid(name, paper, file, mini).select(picked, paper) for name in selected}
+    for name, grid in selected.items():
+        paper = replace_models(paper, grid, {row: spec for row, spec in specs.items() if row in names[name]})
+    remade = {name: _make_grid(name, paper, file, mini).select(picked) for name in selected}
     return paper, remade
 
 
