@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from t2i_cli.app import app
 from t2i_cli.evaluation import CommandEvaluator
+from t2i_core.api.errors import BadOption
 from t2i_registry import Registry
 from t2i_reproduce.paper_file import read_paper
 from t2i_reproduce.paper_list import PaperFile, list_papers
@@ -82,6 +83,16 @@ def test_every_entry_has_a_plan_without_network_and_weights(file: PaperFile, min
         if mini and content.grid.cells:
             assert len(content.grid.rows) > 0
             assert not all(reasons) or content.entry.mini.notes, entry.name
+
+
+def test_a_row_of_a_whole_paper_leaves_out_tables_without_it() -> None:
+    file = next(file for file in PAPERS.files if file.name == "hypernymy")
+    (plan,) = plan_reproductions([(file, entry) for entry in file.entries], ["Latent Diffusion"], mini=False)
+    kept = {each.name.name for each in plan.wanted}
+    assert "hypernymy-3" in kept
+    assert not kept & {"hypernymy-7", "hypernymy-figure-2"}  # classifiers are its rows, and a figure has none
+    with pytest.raises(BadOption, match="no such row"):
+        plan_reproductions([(file, entry) for entry in file.entries], ["Diffusion"], mini=False)
 
 
 def test_every_table_and_figure_is_listed() -> None:

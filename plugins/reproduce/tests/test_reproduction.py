@@ -121,13 +121,6 @@ def test_a_row_is_picked_by_name(paper, t2i):
     assert {row for row, _ in cells} == {"Dark"}
 
 
-def test_a_row_of_several_tables_leaves_out_those_without_it(t2i):
-    (plan,) = json.loads(t2i("reproduce", "hypernymy", "--row", "Latent Diffusion", "--dry-run", "--json").stdout)
-    assert "hypernymy-3" in plan["entries"]
-    assert "hypernymy-7" not in plan["entries"]  # its rows are classifiers
-    assert not any("figure" in entry for entry in plan["entries"])
-
-
 def test_a_row_takes_another_generator(paper, t2i):
     row = "Lost (w = 1)=grey"
     cells = read_cells(t2i("reproduce", "doe.yaml", "--row", row, "--json"))
