@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from t2i_core.api.errors import NotHere, UnknownName, join_clauses
+from t2i_core.api.errors import NotHere, UnknownName, did_you_mean, join_clauses
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,8 @@ def test_an_unknown_name_with_and_without_near_ones() -> None:
 )
 def test_a_missing_path_is_reported_as_a_missing_folder(error: NotHere, said: str) -> None:
     assert str(error) == said
+
+
+def test_dashes_do_not_make_options_near() -> None:
+    assert did_you_mean("--formt", ["--format", "--out"]) == ": did you mean '--format'?"
+    assert did_you_mean("--zzz", ["--format", "--out"]) == ""

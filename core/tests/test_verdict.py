@@ -69,7 +69,7 @@ def test_models_without_a_comparison_are_not_compared() -> None:
 
 
 def test_a_sweep_has_its_best_setting_and_ranks() -> None:
-    results = [make_result(f"m={n}", n / 10, model="m") for n in (1, 3, 2)]
+    results = [make_result(f"m={n}", n / 10, model="m", settings={"m": n}) for n in (1, 3, 2)]
     pairs = [
         compare("m=1", "m=3", -0.2, SURE),
         compare("m=1", "m=2", -0.1, SURE),
@@ -79,6 +79,12 @@ def test_a_sweep_has_its_best_setting_and_ranks() -> None:
         "best of 3 settings of m on tiam: m=3, 0.300 [0.200, 0.400]; significantly better than 1 of the other 2",
         "ranks on tiam: 1-2 m=3, 1-2 m=2, 3 m=1",
     ]
+
+
+def test_labels_of_one_model_without_settings_are_models() -> None:
+    results = [make_result(label, 0.3, model="battles") for label in "abc"]
+    pairs = [compare(a, b, 0.0, UNSURE) for a, b in ("ab", "ac", "bc")]
+    assert describe_verdicts(results, pairs)[0].startswith("best of 3 models on tiam: ")
 
 
 def test_the_upper_bounds_model_is_not_compared() -> None:

@@ -138,7 +138,8 @@ INTERRUPTED = 130
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `: did you mean 'x'?` for the names nearest to `name`, or an empty string."""
-    near = get_close_matches(name, list(known), n=3, cutoff=0.6)
+    bare = {each.lstrip("-"): each for each in known}  # the dashes of options would make unlike names near
+    near = [bare[each] for each in get_close_matches(name.lstrip("-"), list(bare), n=3, cutoff=0.6)]
     return f": did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 

@@ -118,7 +118,10 @@ def make_verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]
     if share <= allowed:
         return None
     more = "" if words.endswith("missing)") else f", more than the {allowed:.1%} allowed"
-    most = "; ".join(f"{count} x {reason[:200]}" for reason, count in reasons.most_common(2))
+    most = "; ".join(
+        f"{count} x {reason if len(reason) <= 200 else f'{reason[:199]}…'}"
+        for reason, count in reasons.most_common(2)
+    )
     return f"{words}{more}; failures.csv says why{f': {most}' if most else ''}"
 
 

@@ -144,7 +144,7 @@ def _describe_ranking(results: Sequence[Result], comparisons: Sequence[Compariso
         for each in comparisons
         if {each.a, each.b} <= {standing.label for standing in standings}
     )
-    one_model = len({result.model for result in results}) == 1
+    one_model = len({result.model for result in results}) == 1 and any(result.settings for result in results)
     what = f"settings of {best.model}" if one_model else "models"
     superlative, comparative = ("highest", "higher") if best.higher_is_better is None else ("best", "better")
     others = len(standings) - 1

@@ -31,11 +31,11 @@ def check_denoiser(options: DiffusersOptions) -> None:
         return
     folder = Path(options.denoiser)
     if not folder.is_dir():
-        raise BadModel(f"option denoiser: {folder}: is not a folder")
+        raise BadModel(f"option denoiser: {folder} is not a folder")
     if not (folder / _CONFIG).is_file():
         inside = next((folder / name for name in DENOISERS if (folder / name / _CONFIG).is_file()), None)
         hint = f"; name {inside}" if inside else f": it must hold {_CONFIG} and weights, as diffusers saves them"
-        raise BadModel(f"option denoiser: {folder}: holds no denoiser{hint}")
+        raise BadModel(f"option denoiser: {folder} holds no denoiser{hint}")
     for problem in find_model_problems("denoiser", folder, None, pickles=False):
         raise BadModel(f"option denoiser: {problem}")
 

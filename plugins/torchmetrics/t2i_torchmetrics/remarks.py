@@ -19,8 +19,8 @@ def warn_fid(generated: int, reference: int, dimensions: int) -> Iterator[str]:
     for which, n in (("generated", generated), ("reference", reference)):
         if n <= dimensions:
             yield (
-                f"fid: {n} {which} images for {dimensions} features: their covariance has not full rank, at least "
-                f"{dimensions + 1} images are needed; the distance is far too high"
+                f"fid: {n} {which} images for {dimensions} features: their covariance does not have full rank, "
+                f"at least {dimensions + 1} images are needed; the distance is far too high"
             )
         elif n < ENOUGH_FOR_FID:
             yield (

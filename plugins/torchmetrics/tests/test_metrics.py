@@ -452,7 +452,7 @@ def _notes(run: Any) -> str:
 def test_few_images_are_said(tmp_path: Path, reference: Path) -> None:
     assert "fid: 120 generated images, fewer than the 10000" in _notes(_run("fid", tmp_path / "a", reference))
     said = _notes(_run("fid", tmp_path / "b", reference, seeds=2))
-    assert "fid: 4 generated images for 4 features: their covariance has not full rank, at least 5" in said
+    assert "fid: 4 generated images for 4 features: their covariance does not have full rank, at least 5" in said
     assert "fid: 120 reference images, fewer" in said
     assert "kid: subsets of 4 images" in _notes(_run("kid", tmp_path / "c", reference, seeds=2))
     run = evaluate(

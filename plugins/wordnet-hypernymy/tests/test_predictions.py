@@ -165,6 +165,18 @@ def test_a_run_that_breaks_off_resumes(
     assert len(speaker.asked) == 7
 
 
+@pytest.mark.parametrize(("answered", "kept"), [(0, False), (1, True)])
+def test_an_error_names_the_kept_answers_only_if_there_are_some(
+    answered: int, kept: bool, resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path
+) -> None:
+    model = find_model("speaker", resolver, {})
+    speaker.stop_after = answered
+    answers = KeptAnswers.beside(tmp_path / "predictions.csv", model)
+    with pytest.raises(FailedRun) as caught:
+        predict(read_targets([str(concepts)], resolver, {}, "auto"), True, model, answers, Silent())
+    assert (str(answers.path) in str(caught.value)) == answers.path.exists() == kept
+
+
 def test_a_judge_without_replies_is_refused(resolver: StaticResolver) -> None:
     info = JudgeInfo(name="eye", summary="Sees.", capabilities={"reward": frozenset()}, create=lambda setup: None)
     with pytest.raises(NoJudge):
@@ -192,6 +204,8 @@ def test_bad_input_is_refused_before_anything_is_asked(
     (tmp_path / "bad.csv").write_text("synset,lemma\nno_such_word.n.01,x\n")
     with pytest.raises(BadPrompts):
         read_targets([str(tmp_path / "bad.csv")], resolver, {}, "auto")
+    with pytest.raises(BadPrompts):
+        read_targets([str(tmp_path / "missing.csv")], resolver, {}, "auto")
     (tmp_path / "top.csv").write_text("synset,lemma\nentity.n.01,entity\n")
     with pytest.raises(BadPrompts):
         read_targets([str(tmp_path / "top.csv")], resolver, {}, "insertion")

@@ -51,7 +51,8 @@ def read_targets(names: Iterable[str], resolver: Resolver[Any], options: OptionT
 def _list_synsets(
     name: str, resolver: Resolver[Any], options: OptionTable, taxonomy: Taxonomy
 ) -> Iterator[tuple[str, str]]:
-    spec = f"concepts:{name}" if Path(name).is_file() else name
+    is_file = Path(name).is_file() or Path(name).suffix in (".csv", ".tsv")
+    spec = f"concepts:{name}" if is_file and ":" not in name else name
     source = resolver.component("prompt_source", spec, options)
     with guard_plugin(source, "to give its prompts"):
         prompts: list[Prompt] = list(source.info.prompts(source.setup()))

@@ -116,9 +116,10 @@ def _ask_all(
                 answers.add(message, answer)
             task.advance()
     if failed:
+        kept = f"the others are kept in {answers.path}, and " if len(failed) < len(wanted) else ""
         raise FailedRun(
             f"{model.spec}: {len(failed)} of {len(wanted)} {title} have no usable answer (first: {failed[0]}); "
-            f"the others are kept in {answers.path}, and the same command asks again"
+            f"{kept}the same command asks again"
         )
 
 
