@@ -98,7 +98,7 @@ def test_version_and_no_arguments(site, t2i):
     )
 
 
-def test_wrong_usage_is_one_line(site, t2i):
+def test_wrong_usage_is_one_line(toy, t2i):
     for words, said in {
         ("--bogus",): "unknown option '--bogus'; choose --debug, --version, ",
         ("eval", "--metrc", "x"): "unknown option '--metrc': did you mean '--metric'? (see `t2i eval --help`)",
