@@ -6,12 +6,19 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from t2i_core.api.command import runs_evaluations
+from t2i_core.api.command import runs_evaluations, write_examples
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command()
+@app.command(
+    epilog=write_examples(
+        "t2i reproduce --list",
+        "t2i reproduce hypernymy-1 --dry-run",
+        "t2i reproduce tiam-1 --mini",
+        't2i reproduce dalleval-8 --row "minDALL-E=folder:my-images"',
+    )
+)
 @runs_evaluations
 def reproduce(
     context: typer.Context,
@@ -45,7 +52,7 @@ def reproduce(
     ] = "text",
     json: Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")] = False,
 ) -> None:
-    """Run a paper's tables and figures, and print printed beside measured values."""
+    """Measure a paper's tables and figures again, and print the measured values beside the printed ones."""
     from .paper_list import find_entries, print_list
 
     if list_:

@@ -48,8 +48,8 @@ def print_plans(plans: Sequence[Reproduction], evaluator: Evaluator, how: PageFo
         )
         if len(costs) > 1:
             page.add_row(*map(shown, ("all", "", "", "", f"{images:,}", f"{calls:,}", f"{hours:,.1f}")))
-        screen.print(page)
         if costs:
+            screen.print(page)
             screen.print(shown(f"assumed rates on {GPU}: {'; '.join(plan.list_rates())}; nothing in the cache"))
         for needed in plan.needed.values():
             if needed.missing_files:

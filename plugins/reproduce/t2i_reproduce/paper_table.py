@@ -89,6 +89,7 @@ class FilledTable:
 
         values = {(each.cell.row, each.cell.column): each for each in self.cells}
         kinds = _EXACT if exact else _READABLE
+        absent = "" if exact else "-"  # programs read an empty field as absent
         wanted = {kind: text for kind, text in kinds.items() if not (self.mini and kind in _OF_PRINTED)}
         lines = []
         for row in self.grid.rows:
@@ -96,7 +97,7 @@ class FilledTable:
                 line = {column: text(values[row, column]) for column in self.grid.columns}
                 if any(line.values()) or kind == "measured":
                     first = row if exact or kind == next(iter(wanted)) else " "
-                    lines.append({"row": first, "value": kind, **{c: t or "-" for c, t in line.items()}})
+                    lines.append({"row": first, "value": kind, **{c: t or absent for c, t in line.items()}})
         frame = pd.DataFrame(lines, columns=["row", "value", *self.grid.columns])
         return frame.drop(columns="value") if self.mini and not exact else frame
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +12,7 @@ from t2i_core.api.errors import BadOption, did_you_mean
 from t2i_core.api.figure import BarChart, Mosaic, ScatterPlot
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
+from t2i_core.statistics import mean_interval
 
 from .mosaic import find_pictures, show_pictures
 from .options import ROOTS, HypernymyOptions
@@ -68,7 +69,7 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
             yield stability(seeds, f"seeds of {model}", "seed", summary)
     synsets = synsets_of(study.table, study.others)
     yield from between_runs(study, by_synset(wide, synsets), measure, options.beside)
-    yield subtrees(wide, synsets, measure, taxonomy, options.roots)
+    yield subtrees(study, rows, synsets, taxonomy, options.roots)
     yield from sweeps(study, measure)
     yield from side_by_side(study, measure, options.frequency)
     if options.preferences is not None:
@@ -162,11 +163,19 @@ def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -
 
 
 def subtrees(
-    wide: pd.DataFrame, synsets: Mapping[str, str], measure: str, taxonomy: Taxonomy, roots: Sequence[str]
+    study: Study, rows: pd.DataFrame, synsets: Mapping[str, str], taxonomy: Taxonomy, roots: Sequence[str]
 ) -> Analysis:
-    """Return the mean over the synsets at or below each root, and over all synsets.
+    """Return the mean over the synsets at or below each root, and over all synsets, with intervals.
 
-    The paper's roots are skipped if the taxonomy does not contain them.
+    Each synset counts once, however many images it has. The paper's roots are skipped if the taxonomy does not
+    contain them.
+
+    Args:
+        study: The run.
+        rows: The rows of one measure.
+        synsets: The synset of each prompt whose id is not its synset.
+        taxonomy: The taxonomy that contains the synsets.
+        roots: The roots.
 
     Raises:
         BadOption: The taxonomy does not contain a root that the user named.
@@ -177,14 +186,43 @@ def subtrees(
     for root in roots:
         if root not in taxonomy and root not in ROOTS:
             raise BadOption(f"roots: {root!r} is not in the taxonomy{did_you_mean(root, taxonomy.near(root))}")
-    nodes = {prompt: synsets.get(prompt, prompt) for prompt in wide.index}
+    measure = str(rows["measure"].iloc[0])
+    models = list(per_synset(rows, "model").columns)
+    prompts = rows["prompt"].astype(object)
+    nodes = {prompt: synsets.get(prompt, prompt) for prompt in prompts.unique()}
     above = {prompt: taxonomy.closure(node) | {node} for prompt, node in nodes.items() if node in taxonomy}
-    lines: list[dict[Hashable, Any]] = []
-    for root in roots:
-        own = [prompt for prompt, over in above.items() if root in over]
-        lines.append({"root": root, "synsets": len(own), **wide.loc[own].mean().to_dict()})
-    lines.append({"root": "all", "synsets": len(wide), **wide.mean().to_dict()})
-    table = pd.DataFrame([line for line in lines if line["synsets"]])
-    long = table.melt(["root", "synsets"], var_name="model", value_name=measure)
+    trees = {root: {prompt for prompt, over in above.items() if root in over} for root in roots}
+    lines: list[dict[str, Any]] = []
+    for root, own in {**trees, "all": set(nodes)}.items():
+        below = rows[prompts.isin(own)]
+        for model in models if own else ():
+            estimate = _estimate_mean(study, measure, below[below["model"] == model])
+            lines.append({"root": root, "synsets": len(own), "model": model, measure: estimate[0]})
+            lines[-1].update(low=estimate[1], high=estimate[2])
+    long = pd.DataFrame(lines)
+    table = long.drop_duplicates("root")[["root", "synsets"]].reset_index(drop=True)
+    for model in models:
+        part = long[long["model"] == model].reset_index(drop=True)
+        table[model], table[f"{model} low"], table[f"{model} high"] = part[measure], part["low"], part["high"]
     figure = BarChart(label="root", value=measure, colour="model", data=long, hover=["synsets"])
     return Analysis("subtrees", f"Mean {measure} over the synsets at or below a root.", table, figure)
+
+
+def _estimate_mean(study: Study, measure: str, rows: pd.DataFrame) -> tuple[float, float, float]:
+    """Return the mean over synsets of the mean over images, with its interval; NaN without rows."""
+    if rows.empty:
+        return np.nan, np.nan, np.nan
+    declared = (each for own in study.measures.values() for each in own if each.name == measure)
+    low, high = next(((each.low, each.high) for each in declared), (None, None))
+    prompt = rows["prompt"].astype(str)
+    per_image = "seed" in rows and rows["seed"].notna().all()
+    found = mean_interval(
+        rows["value"].to_numpy(np.float64),
+        prompt,
+        rows["seed"].astype(str) if per_image else None,
+        weights=1 / prompt.map(prompt.value_counts()).to_numpy(np.float64),
+        interval=study.interval if per_image else "prompts",
+        low=None if isinstance(low, str) else low,
+        high=None if isinstance(high, str) else high,
+    )
+    return found.value, found.lo, found.hi

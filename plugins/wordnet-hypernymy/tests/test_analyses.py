@@ -91,6 +91,9 @@ def test_subtrees_are_means_over_their_synsets(found):
     assert list(table.index) == ["bird.n.01", "fruit.n.01", "all"]  # nothing is known of lizards
     assert list(table["synsets"]) == [2, 1, 4]
     np.testing.assert_allclose(table["a"], [0.35, 0.4, 0.475])
+    assert (table["a low"] <= table["a"]).all()
+    assert (table["a high"] >= table["a"]).all()
+    assert table.loc["all", "a low"] < table.loc["all", "a high"]
 
 
 def test_roots_that_are_nowhere_are_refused(tmp_path):
