@@ -114,6 +114,14 @@ def test_a_bar_of_length_0_is_seen_and_a_missing_one_is_not() -> None:
     assert ticks[0].count("<path") == 1
 
 
+@pytest.mark.parametrize(("places", "whole"), [([1, 2, 3, 4], True), ([1.0, 1.5, 2.0], False)])
+def test_whole_numbers_have_no_ticks_between_them(places: list[float], whole: bool) -> None:
+    table = pd.DataFrame({"rank": places, "value": range(len(places))})
+    svg = check_figure(Analysis("figure", "", table, ScatterPlot(x="rank", y="value", x_title="by rank")))
+    axis = svg[svg.index("X-axis titled 'by rank'") : svg.index("Y-axis")]
+    assert ("1.5</text>" in axis) is not whole
+
+
 def test_levels_keep_the_order_of_the_table() -> None:
     table = make_table(["b", "a", "c"], ["z", "y", "x"])
     table.loc[(table["label"] == "b") & (table["model"] == "z"), "value"] = np.nan

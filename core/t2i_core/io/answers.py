@@ -38,7 +38,7 @@ LEFT, RIGHT, TIE, BOTH_BAD = "left", "right", "tie", "both-bad"
 CANNOT_TELL = "cannot-tell"
 """The answer of somebody who cannot decide, to any question about one side."""
 
-NOBODY = "nobody named"
+NOBODY = "judge not named"
 """The rater of answers whose file names none."""
 
 

@@ -30,7 +30,7 @@ BATTLES = [Battle(f"p{n}", *("ab" if n % 2 else "ba"), "left" if n % 3 else "rig
 def test_ratings_are_shown(tally):
     shown = tally(BATTLES).output
     assert "1 (1-2)   1000.0" in shown
-    assert "ratings, nobody named" in shown
+    assert "ratings, judge not named" in shown
     assert "Krippendorff" not in shown  # one judge agrees with nobody else
     assert "shown first: +120.4 points" in shown
     assert "battles: 16 left, 8 right" in shown
@@ -38,7 +38,7 @@ def test_ratings_are_shown(tally):
 
 
 def test_files_count_together_and_json_is_plain(tally):
-    data = json.loads(tally(BATTLES, BATTLES[:12], options=["--json"]).output)["ratings"]["nobody named"]
+    data = json.loads(tally(BATTLES, BATTLES[:12], options=["--json"]).output)["ratings"]["judge not named"]
     assert sum(data["counts"].values()) == 36
     assert [m["battles"] for m in data["models"]] == [36, 36]
     assert data["position"]["share"] == pytest.approx(2 / 3)
@@ -47,11 +47,11 @@ def test_files_count_together_and_json_is_plain(tally):
 def test_subsets_are_rated_apart_and_a_battle_of_two_counts_in_both(tally):
     subsets = ["easy", "hard", "easy | hard"]
     battles = [replace(battle, subset=subsets[n % 3]) for n, battle in enumerate(BATTLES)]
-    data = json.loads(tally(battles, options=["--json"]).output)["by_subset"]["nobody named"]
+    data = json.loads(tally(battles, options=["--json"]).output)["by_subset"]["judge not named"]
     assert {name: own["models"][0]["battles"] for name, own in data.items()} == {"easy": 16, "hard": 16}
     alone = json.loads(tally([b for b in battles if "easy" in b.subset], options=["--json"]).output)
-    assert data["easy"] == alone["ratings"]["nobody named"]
-    assert "ratings by subset, nobody named" in tally(battles).output
+    assert data["easy"] == alone["ratings"]["judge not named"]
+    assert "ratings by subset, judge not named" in tally(battles).output
 
 
 def test_a_subset_of_two_prompts_says_that_it_is_small(tally):
@@ -62,7 +62,7 @@ def test_a_subset_of_two_prompts_says_that_it_is_small(tally):
 
 
 def test_online_elo_stands_beside_the_ratings(tally):
-    data = json.loads(tally(BATTLES, options=["--json", "--online", "4"]).output)["online"]["nobody named"]
+    data = json.loads(tally(BATTLES, options=["--json", "--online", "4"]).output)["online"]["judge not named"]
     assert {row["model"] for row in data} == {"a", "b"}
     assert all(row["lowest"] <= row["mean"] <= row["highest"] for row in data)
     assert "online Elo" in tally(BATTLES, options=["--online", "32"]).output
@@ -73,7 +73,7 @@ def test_missing_values_are_null(tally):
     data = json.loads(
         tally([Battle("p", "a", "b", "left"), Battle("p", "a", "c", "refused")], options=["--json"]).output
     )
-    data = data["ratings"]["nobody named"]
+    data = data["ratings"]["judge not named"]
     last = data["models"][-1]
     assert (last["model"], last["rating"], last["rank"]) == ("c", None, None)
     assert data["position"] is None
@@ -91,7 +91,7 @@ def test_regularised_ratings_are_marked(tally):
 def test_the_order_term_can_be_left_out(tally):
     shown = tally(BATTLES, options=["--no-position"]).output
     assert "shown first" not in shown
-    assert "ratings, nobody named" in shown
+    assert "ratings, judge not named" in shown
 
 
 def test_models_that_judge_may_be_called_as_the_sections_are(tally):

@@ -60,13 +60,13 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
         for a, b in combinations(models, 2):
             yield ranked_differences(measure, wide, a, b)
             yield difference(study, measure, wide, a, b)
-        yield stability(wide, "models", "model", f"Spearman's rho of synsets' {measure} between models.")
+        yield from stability(wide, "models", "model", f"Spearman's rho of synsets' {measure} between models.")
     # values that combine all seeds cannot be compared between seeds
     if "seed" in rows and rows["seed"].nunique() > 1 and ("seeds" not in rows or rows["seeds"].isna().all()):
         for model in models:
             seeds = per_synset(rows[rows["model"] == model], "seed")
             summary = f"Spearman's rho of synsets' {measure} between seeds of {model}."
-            yield stability(seeds, f"seeds of {model}", "seed", summary)
+            yield from stability(seeds, f"seeds of {model}", "seed", summary)
     synsets = synsets_of(study.table, study.others)
     yield from between_runs(study, by_synset(wide, synsets), measure, options.beside)
     yield subtrees(study, rows, synsets, taxonomy, options.roots)

@@ -128,7 +128,8 @@ def count_captions(
         report: Receives the number of captions so far, and the share of all bytes that is done.
 
     Raises:
-        BadOption: A file cannot be read, or a corpus contains no captions.
+        BadOption: A file cannot be read, a corpus contains no captions, or a column is named and no file is
+            a table.
     """
     words = {name: word_of(taxonomy.lemmas(name)[0]) for name in taxonomy.names}
     wanted = CaptionWords.of(word for word in words.values() if word)
@@ -136,6 +137,8 @@ def count_captions(
         corpus: {path: find_column(path, column) for path in list_files(paths)}
         for corpus, paths in corpora.items()
     }
+    if column is not None and not any(name for own in columns.values() for name in own.values()):
+        raise BadOption(f"--column {column}: no file is a table (CSV, TSV or Parquet); leave the option out")
     size = sum(path.stat().st_size for own in columns.values() for path in own)
     found: dict[str, Counter[str]] = {corpus: Counter() for corpus in corpora}
     captions: Counter[str] = Counter()

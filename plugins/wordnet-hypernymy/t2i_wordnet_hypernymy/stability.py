@@ -23,8 +23,8 @@ from .synsets import by_synset, per_synset, synsets_of
 
 def stability(
     wide: pd.DataFrame, name: str, column: str, summary: str, models: Mapping[str, str] | None = None
-) -> Analysis:
-    """Return how well the rankings of synsets agree: Spearman's rho between columns.
+) -> Iterator[Analysis]:
+    """Yield how well the rankings of synsets agree: Spearman's rho between columns.
 
     Args:
         wide: Values: one row for each synset, one column for each level (model, seed or run).
@@ -33,19 +33,23 @@ def stability(
         summary: Summary of the analysis.
         models: The model of each level. If given, `others` are the levels of the same model alone.
 
-    Returns:
-        One row for each level, with its mean correlation with the others in the column `others`; NaN where all
-        scores of a level are equal, or where there are no others.
+    Yields:
+        Nothing if no two levels have rankings to compare, such as when all scores of each level are equal.
+        Otherwise one row for each level, with its mean correlation with the others in the column `others`; NaN
+        where all scores of a level are equal, or where there are no others.
     """
     rho = wide.corr(method="spearman")
+    others = ~np.eye(len(rho), dtype=bool)
+    if rho.where(others).isna().all(axis=None):
+        return
     own = np.array([name if models is None else models[level] for level in wide.columns])
-    counted = (own[:, None] == own[None]) & ~np.eye(len(rho), dtype=bool)
+    counted = (own[:, None] == own[None]) & others
     table = rho.reset_index(drop=True)
     table.insert(0, column, [str(level) for level in rho.index])
     table["others"] = rho.where(counted).mean().to_numpy()
     long = table.melt(column, list(rho.columns), var_name="with", value_name="rho")
     figure = HeatMap(x="with", y=column, value="rho", diverging=True, range=(-1, 1), title=RHO, data=long)
-    return Analysis(f"stability between {name}", summary, table, figure)
+    yield Analysis(f"stability between {name}", summary, table, figure)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def between_runs(study: Study, wide: pd.DataFrame, measure: str, others: Sequenc
         return
     joined = pd.DataFrame({column.title: column.values for column in columns}).reindex(wide.index)
     models = {column.title: column.model for column in columns}
-    yield stability(joined, "runs", "run", f"Spearman's rho of synsets' {measure} between runs.", models)
+    yield from stability(joined, "runs", "run", f"Spearman's rho of synsets' {measure} between runs.", models)
     lines = []
     for model in dict.fromkeys(models.values()):
         own = joined[[title for title, of in models.items() if of == model]]

@@ -246,9 +246,16 @@ def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):
 
 def test_scores_that_are_all_equal_have_no_ranks():
     wide = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 3.0, 2.0], "flat": [0.0, 0.0, 0.0]})
-    table = stability(wide, "models", "model", "x").table.set_index("model")
+    (found,) = stability(wide, "models", "model", "x")
+    table = found.table.set_index("model")
     assert table.loc["a", "others"] == pytest.approx(0.5)
     assert np.isnan(table.loc["flat", "others"])
+
+
+def test_levels_without_rankings_to_compare_have_no_table():
+    flat = pd.DataFrame({0: [1.0, 1.0, 1.0], 1: [2.0, 2.0, 2.0]})
+    assert not list(stability(flat, "seeds", "seed", "x"))
+    assert not list(stability(flat.assign(varied=[1.0, 2.0, 3.0]), "seeds", "seed", "x"))
 
 
 def test_a_models_ranking_is_compared_with_its_own_in_other_runs_alone(tmp_path, monkeypatch):

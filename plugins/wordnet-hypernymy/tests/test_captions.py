@@ -207,6 +207,16 @@ def test_files_that_do_not_fit_are_refused_before_counting(tmp_path, name, conte
         find_column(path, column)
 
 
+def test_a_column_is_refused_if_no_file_is_a_table(tmp_path, taxonomy):
+    text = write_corpus(tmp_path, "txt", TEXT.splitlines())
+    known = read_taxonomy(taxonomy)
+    with pytest.raises(BadOption, match="--column nope"):
+        count_captions({"captions": [text]}, known, workers=1, column="nope")
+    table = write_corpus(tmp_path, "csv", TEXT.splitlines())
+    found = count_captions({"text": [text], "table": [table]}, known, workers=1, column="Caption")
+    assert found["text"] == found["table"]
+
+
 def test_a_folder_without_captions_is_refused(tmp_path, taxonomy):
     (tmp_path / "own").mkdir()
     with pytest.raises(BadOption, match="own"):

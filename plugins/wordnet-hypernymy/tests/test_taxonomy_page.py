@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_wordnet_hypernymy.taxonomy_page.command import app
 from t2i_wordnet_hypernymy.taxonomy_page.content import collect_content
+from t2i_wordnet_hypernymy.taxonomy_page.page import write_taxonomy
 from t2i_wordnet_hypernymy.wordnet import nouns
 from typer.testing import CliRunner
 
@@ -177,6 +179,24 @@ def _with_folder() -> StaticResolver:
 
     metric = MetricInfo(name="grey", summary="Grey?", create=Grey, measures=MEASURES)
     return StaticResolver(*t2i_generators(), metric, TEST_JUDGE)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
+@pytest.mark.parametrize(("most", "missing"), [(0, 0), (1, 4)])
+def test_images_are_reported_missing_only_if_wanted(tmp_path: Path, run: Run, most: int, missing: int) -> None:
+    from playwright.sync_api import sync_playwright
+
+    content = collect_content(run, nouns(), most)
+    bare = [replace(node, prompts=[replace(p, pictures=[[], []]) for p in node.prompts]) for node in content.nodes]
+    write_taxonomy(replace(content, nodes=bare), tmp_path / "page.html", 24, print)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        tab = browser.new_page()
+        tab.goto((tmp_path / "page.html").as_uri() + "#dog.n.01")
+        assert tab.locator(".model").count() == 2 * 2  # prompts, models
+        assert tab.get_by_text("No image.").count() == missing
+        browser.close()
 
 
 @pytest.mark.long

@@ -68,7 +68,11 @@ def _axes(plot: ScatterPlot, drawn: Drawn, width: int, height: int) -> tuple[Spe
     level = plot.reference if isinstance(plot.reference, int | float) else None
     roles = ("y", "low", "high", "reference")
     y = value_axis(drawn, roles, plot.y_title or title_column(plot.y), plot.y_range, include=level)
-    x["axis"] = {"tickCount": 5 if width < 400 else 8}  # more would run into each other
+    most = 5 if width < 400 else 8  # more would run into each other
+    if all(isinstance(record["x"], int) for record in drawn.records):
+        low, high = drawn.extent("x")
+        most = min(most, max(int(high - low), 1))  # no ticks between whole numbers, such as ranks
+    x["axis"] = {"tickCount": most}
     if plot.square:
         ends = (x["scale"]["domain"], y["scale"]["domain"])
         unit = max((ends[0][1] - ends[0][0]) / width, (ends[1][1] - ends[1][0]) / height)

@@ -75,9 +75,10 @@ class Agenda:
                 self._groups[group] = prompts
         if not self._groups:
             of = f"{grid} seeds" if grid > 1 else "a seed"
+            fewer = ", or show fewer images with --grid" if grid > 1 else ""
             raise BadFolder(
                 f"no two of the models ({', '.join(models)}) have images of one prompt and {of} in common; "
-                "name runs with the same prompts and seeds"
+                f"name runs with the same prompts and seeds{fewer}"
             )
         self._given: Counter[tuple[object, ...]] = Counter()
         self._begun: dict[VoteItem, None] = {}  # in the order in which they were begun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,8 @@ def test_the_forms_of_the_hypernymy_paper_bring_its_protocol(name):
     assert protocol.controls_in_a_row == 2
     assert 3 / 5 < protocol.pass_mark <= 4 / 5  # more than 60 % of 5 training tasks
     assert "<h1>" in read_instructions(form.instructions).html
+    text = form.instructions.read_text()  # is true of any --grid, --training, --controls and --controls-in-a-row
+    assert not re.search(r"(?i)\bfour\b|\btwo such\b|\byou begin with\b|[1-9] (images|tasks)", text)
 
 
 def test_a_study_file(tmp_path):

@@ -62,6 +62,7 @@ class PageContent:
         nodes: The synsets of the run's prompts and all nodes above them.
         pictures: All images, in the order in which prompts show them.
         n_left_out: Number of prompts that name no node of the taxonomy.
+        most_images: Largest number of images for each prompt and model; 0 for a page without images.
     """
 
     title: str
@@ -70,6 +71,7 @@ class PageContent:
     nodes: Sequence[Node]
     pictures: Sequence[Image]
     n_left_out: int
+    most_images: int
 
 
 def collect_content(run: Run, taxonomy: Taxonomy, most_images: int) -> PageContent:
@@ -78,7 +80,7 @@ def collect_content(run: Run, taxonomy: Taxonomy, most_images: int) -> PageConte
     Args:
         run: The run.
         taxonomy: The taxonomy.
-        most_images: Number of images for each prompt and model.
+        most_images: Largest number of images for each prompt and model; 0 for a page without images.
 
     Raises:
         BadFolder: No prompt of the run names a node of the taxonomy.
@@ -108,7 +110,8 @@ def collect_content(run: Run, taxonomy: Taxonomy, most_images: int) -> PageConte
         entry = ShownPrompt(prompt.text, values, [list(each) for each in places])
         shown.setdefault(node_of[prompt.id], []).append(entry)
     nodes = _list_nodes(taxonomy, shown)
-    return PageContent(run.folder.name, models, names, nodes, pictures, len(prompts) - len(node_of))
+    n_left_out = len(prompts) - len(node_of)
+    return PageContent(run.folder.name, models, names, nodes, pictures, n_left_out, most_images)
 
 
 def find_node(prompt: Prompt, taxonomy: Taxonomy) -> str | None:

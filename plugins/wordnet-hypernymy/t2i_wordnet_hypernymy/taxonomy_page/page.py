@@ -70,6 +70,7 @@ def _to_plain(content: PageContent) -> dict[str, Any]:
     clean = escape_control_characters
     return {
         "chunk": CHUNK,
+        "images": content.most_images,
         "models": [clean(model) for model in content.models],
         "scores": [clean(name) for name in content.scores],
         "nodes": [_node_to_plain(node) for node in content.nodes],

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { chunk, models, scores, nodes } = JSON.parse(document.getElementById("data").textContent);
+  const { chunk, images, models, scores, nodes } = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
   const tree = byId("tree"), results = byId("results"), search = byId("search"), found = byId("found");
   const MOST_RESULTS = 200, MOST_NEIGHBOURS = 60;
@@ -162,7 +162,7 @@
       card.append(image);
       fillPicture(image, place);
     });
-    if (!prompt.pictures[model].length) card.append(make("p", { className: "soft", textContent: "No image." }));
+    if (images && !prompt.pictures[model].length) card.append(make("p", { className: "soft", textContent: "No image." }));
     const rows = scores.map((name, score) => make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", { textContent: show(prompt.scores[score][model]) })));
     if (rows.length) card.append(make("table", {}, make("tbody", {}, ...rows)));
     return card;
