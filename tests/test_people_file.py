@@ -212,7 +212,7 @@ def test_one_file_serves_the_analyses(
         found = list(compare_bias(Study(own["bias"], samples, tmp_path), BiasOptions(groups="mini"), path))
         assert found[0].table["agreement"].dropna().tolist() == [1] * found[0].table["agreement"].notna().sum()
         skills = own["paintskills"].assign(skill=own["paintskills"]["measure"])
-        found += compare_skills(path, skills, places)
+        found += compare_skills(path, skills, places, "new")
         line = found[-1].table.set_index("model").loc["all"]
         assert (line["people"], line["agreement"], line["phi"]) == (0.5, 1, 1)
         prompts = own["elo"]["prompt"].astype(str).unique()

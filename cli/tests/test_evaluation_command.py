@@ -101,7 +101,7 @@ def test_options_reach_their_component(toy, t2i):
     data = json.loads(t2i(*EVAL, "-o", "grey.level=200", "--json").stdout)
     assert data["results"][0]["score"] > 0.78
     for words, code, part in [
-        (("-o", "grey.level=lots"), 6, "option 'level' of generator 'grey': 'lots' is not valid"),
+        (("-o", "grey.level=lots"), 6, "option 'level' of generator 'grey' must be"),
         (("-o", "grey.lvl=1"), 6, "unknown option 'lvl' of generator 'grey': did you mean 'level'?"),
         (("-o", "gray.level=1"), 3, "did you mean 'grey'?"),
         (("-o", "grey"), 6, "must be NAME.KEY=VALUE"),

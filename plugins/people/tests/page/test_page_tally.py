@@ -11,12 +11,12 @@ import pytest
 from t2i_arena_elo.agreement import GivenAnswer, alpha, verdicts
 from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import read_battles, write_battles
-from t2i_arena_elo.battles import Battle
+from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.command import app
 from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.rows import rows_of_unit
-from t2i_arena_elo.source_comparison import compare_sources
+from t2i_arena_elo.source_comparison import read_sources
 from t2i_arena_elo.sources import read_source
 from t2i_arena_elo.tally import tally
 from t2i_core.api.errors import BadFolder, BadOption
@@ -219,11 +219,4 @@ def test_answers_about_people_cannot_stand_beside_battles(open_study, tmp_path):
     study, _ = open_study(groups={"gender": ("male", "female")}, grid=9)
     vote_all(study, "Ann", lambda task: {"human": "no"})
     with pytest.raises(BadOption, match="no vote on two models' images that counts"):
-        list(
-            compare_sources(
-                Study(pd.DataFrame(NO_BATTLE), pd.DataFrame(), tmp_path), EloOptions(beside=[study.store.path])
-            )
-        )
-
-
-NO_BATTLE = {name: [] for name in ("model_a", "model_b", "prompt", "shown", "verdict")}
+        read_sources(Battles.of([]), EloOptions(beside=[study.store.path]))
