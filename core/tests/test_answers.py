@@ -34,6 +34,7 @@ answers = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.lists(answers, min_size=1, max_size=5, unique_by=lambda answer: answer.identity))
 def test_written_answers_are_read_again(

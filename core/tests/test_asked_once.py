@@ -98,10 +98,11 @@ class _Task:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def advance(self, by: int = 1) -> None:
+    def advance(self, by: int = 1, failed: int = 0) -> None:
         self.counts[0] += by
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "alike",
     [

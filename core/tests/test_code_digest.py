@@ -105,6 +105,7 @@ def digests_elsewhere(cells: list[str], seed: str) -> list[str]:
     return list(json.loads(done.stdout))
 
 
+@pytest.mark.long
 def test_equal_code_has_equal_digests_in_every_process() -> None:
     values: list[Any] = []
     given(plain)(lambda value: values.append(value))()

@@ -22,6 +22,7 @@ from t2i_core.api import (
     Analysis,
     Derive,
     ExistingImagesInfo,
+    Failure,
     Generated,
     GeneratorInfo,
     JudgeInfo,
@@ -29,6 +30,7 @@ from t2i_core.api import (
     MetricInfo,
     Need,
     Options,
+    Price,
     Prompt,
     PromptMetric,
     PromptSourceInfo,
@@ -36,6 +38,7 @@ from t2i_core.api import (
     Row,
     Segments,
 )
+from t2i_core.api.budget import Budget
 from t2i_core.api.errors import BrokenPlugin, T2IError
 from t2i_core.api.figure import DistributionPlot
 from t2i_core.api.image import Truth
@@ -162,6 +165,41 @@ def test_a_generators_faults_are_found(model: Any, fails: tuple[str, ...], tmp_p
         except (AssertionError, TypeError):
             failed.append(check)
     assert tuple(failed) == fails
+
+
+class Broke(Good):
+    def draw(self, number, request):
+        return Failure("it never works")
+
+
+class Sold(Good):
+    """Images for 1 USD each."""
+
+    def __init__(self, budget: Budget, cost: float) -> None:
+        self.budget, self.cost = budget, cost
+
+    def draw(self, number, request):
+        if (charge := self.budget.reserve(1)) is None:
+            return Failure("not sent")
+        charge.settle(self.cost)
+        return super().draw(number, request)
+
+
+@pytest.mark.parametrize(
+    ("create", "fault"),
+    [
+        (lambda setup: Sold(setup.budget, 1), None),
+        (lambda setup: Sold(setup.budget, 0.1), None),
+        (lambda setup: Sold(setup.budget, 1.5), "more than its price"),
+        (lambda setup: Good(), "although the budget allows nothing"),
+        (lambda setup: Broke(), "reserves no money"),
+    ],
+)
+def test_spending_without_a_reservation_is_found(create: Any, fault: str | None, tmp_path: Path) -> None:
+    price = Price(lambda request, capability: 1.0)
+    info = GeneratorInfo(name="drawn", summary="S.", create=create, price=lambda options: price)
+    with nullcontext() if fault is None else pytest.raises(AssertionError, match=fault):
+        hold(GeneratorContract, "keeps_to_its_budget", info, tmp_path, requests=REQUESTS)
 
 
 @pytest.mark.parametrize(
@@ -635,6 +673,7 @@ class TestOfTheWaived(TestNeeded):
 """
 
 
+@pytest.mark.long
 def test_a_waiver_that_is_not_needed_is_an_error(tmp_path: Path) -> None:
     plugin = (
         "from t2i_core.api import PromptSourceInfo, hookimpl\n\n\n@hookimpl\ndef t2i_prompt_sources():\n"

@@ -122,6 +122,7 @@ print(*plan["notes"], sep="\\n")
 """
 
 
+@pytest.mark.long
 @needs_setpriv
 def test_a_read_only_cache_and_working_directory_are_enough(tmp_path: Path, cache: Path) -> None:
     evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "run", resolver=RESOLVER)

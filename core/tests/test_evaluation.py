@@ -37,6 +37,7 @@ from t2i_core.api import (
     ObjectClass,
     Options,
     PairMetric,
+    Price,
     Prompt,
     PromptMetric,
     PromptSourceInfo,
@@ -71,6 +72,7 @@ from t2i_core.engine.run import run_plan
 from t2i_core.results.measurement_table import TableBuilder
 from t2i_core.results.result import UpperBound
 from t2i_core.results.run import list_runs, load_run
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import sample_images
@@ -469,14 +471,17 @@ def test_the_forecast_counts_once_what_metrics_and_samples_share() -> None:
 
 def test_the_forecast_counts_the_requests_to_each_paid_judge() -> None:
     free = judge("free", lambda query: Embedding(np.ones(3, np.float32)), "embed")
-    paid = replace(free, name="paid", paid=lambda argument, options: True)
+    price = Price(lambda query, capability: 0.5 if capability == "embed" else 0)
+    paid = replace(free, name="paid", price=lambda options: price)
     shared = MetricInfo(name="shared", summary="s", create=Shared, measures=BRIGHTNESS.measures)
     request = Request((shared,), (ModelRequest(TEST_MODEL),), ("test-prompts",), seeds=(0, 1, 2))
     resolver = StaticResolver(free, paid, TEST_PROMPTS)
     both = forecast_plan(make_plan(replace(request, judges=("free", "paid")), resolver))
     count = both["observations"]["to_make"] // 2
-    assert both["paid_requests"] == [{"judge": "paid", "to_make": count, "kept": 0, "unknown": 0}]
-    assert "paid_requests" not in forecast_plan(make_plan(replace(request, judges=("free",)), resolver))
+    part = {"kind": "judge", "component": "paid", "to_make": count, "kept": 0, "unknown": 0, "set_first": ""}
+    part["is_bound"] = True
+    assert both["cost"] == {"most": count / 2, "limit": None, "components": [{**part, "most": count / 2}]}
+    assert "cost" not in forecast_plan(make_plan(replace(request, judges=("free",)), resolver))
 
 
 def test_the_forecast_says_which_images_a_folder_lacks(tmp_path: Path) -> None:
@@ -501,6 +506,37 @@ class OwnImages(Brightness):
     """Looks at the images that prompts bring."""
 
     needs = (Need("reward", "reward", images="prompt", queries=lambda s: [Query(s[0].own_images, ("text",))]),)
+
+
+class OfTexts(Metric):
+    """Looks at no image."""
+
+    needs = (Need("text", "embed", images="prompt", queries=lambda s: [_text_of(s)]),)
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("reward", float(len(unit.one().prompt.text)))
+
+
+def test_a_metric_that_uses_no_model_runs_without_one_and_compares_none() -> None:
+    vectors = judge("vectors", lambda query: Embedding(np.ones(3, np.float32)), "embed")
+    texts = MetricInfo(name="texts", summary="s", create=OfTexts, measures=BRIGHTNESS.measures)
+    resolver = StaticResolver(vectors, TEST_PROMPTS)
+    run = evaluate(texts, prompts="test-prompts", out="alone", resolver=resolver)
+    assert [(result.model, result.label) for result in run.results] == [("no model", "no model")]
+    assert run.results[0].n_ok == 2
+    both = [ModelRequest(TEST_MODEL, "a"), ModelRequest(TEST_MODEL, "b")]
+    said = []
+
+    class Heard(Silent):
+        def note(self, message: str) -> None:
+            said.append(message)
+
+    compared = evaluate(texts, both, prompts="test-prompts", out="both", resolver=resolver, progress=Heard())
+    assert [result.score for result in compared.results] == [run.results[0].score] * 2
+    assert not compared.comparisons
+    assert said == ["texts: a and b are not compared: the metric uses no model"]
+    with pytest.raises(BadOption, match="no model to evaluate"):
+        evaluate((texts, BRIGHTNESS), prompts="test-prompts", resolver=resolver)
 
 
 def test_a_dry_plan_needs_no_images_that_are_not_made_yet(tmp_path: Path) -> None:
@@ -879,13 +915,17 @@ def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice
     plan = make_plan(asked, resolver)
     with Store() as store:
         assert [judge.floor for judge in make_manifest(plan, store, "2026-01-01").judges] == [0.05]
+    lower = replace(asked, metrics=(metric(0.01),))
+    options = {"picky": {floor: 0.05}} if isinstance(floor, str) else {}
     with pytest.raises(BadOption) as error:
-        make_plan(replace(asked, metrics=(metric(0.01),)), resolver)
+        make_plan(replace(lower, options=options), resolver)
     assert "0.01 or more" in str(error.value)
     assert str(error.value).endswith(f"nothing below 0.05; {advice}")
-    if isinstance(floor, str):
-        lower = replace(asked, metrics=(metric(0.01),), options={"picky": {floor: 0.01}})
-        make_plan(lower, resolver)
+    if isinstance(floor, str):  # left open, it is lowered; set low enough, it stays
+        for given in ({}, {"picky": {floor: 0.01}}):
+            plan = make_plan(replace(lower, options=given), resolver)
+            with Store() as store:
+                assert [judge.floor for judge in make_manifest(plan, store, "2026-01-01").judges] == [0.01]
 
 
 def test_a_floor_that_names_an_unknown_option_is_an_error_of_the_judge() -> None:
@@ -1040,6 +1080,7 @@ def test_execution_options_make_no_other_run() -> None:
         evaluate(BRIGHTNESS, info, out="run", resolver=RESOLVER, options=options)
 
 
+@pytest.mark.long
 def test_pairs_are_counted_for_the_models_in_them() -> None:
     class Wins(TableMetric, PairMetric):
         needs = (
@@ -1180,8 +1221,8 @@ def test_tables_are_read_back_as_they_were_written() -> None:
 
 def test_the_first_image_kept_under_a_key_stays() -> None:
     with Store() as one, Store() as two:
-        first = one.put_image("ab" * 32, np.full((4, 4, 3), 1, np.uint8))
-        assert two.put_image("ab" * 32, np.full((4, 4, 3), 2, np.uint8)) == first
+        first = one.put_image("ab" * 32, encode_image(np.full((4, 4, 3), 1, np.uint8)))
+        assert two.put_image("ab" * 32, encode_image(np.full((4, 4, 3), 2, np.uint8))) == first
 
 
 def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():

@@ -61,6 +61,7 @@ KINDS: dict[str, Figure] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_drawn_without_warnings_and_shows_its_labels_as_text(kind: str) -> None:
     svg = check_figure(Analysis("figure", "", TABLE, KINDS[kind]))
@@ -83,6 +84,7 @@ def test_every_interval_is_drawn(kind: str) -> None:
     assert "'high'" in text or "'ends'" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_values_have_no_mark(kind: str) -> None:
     gone = TABLE.assign(value=TABLE["value"].where(TABLE["model"] != "if", np.nan))
@@ -151,6 +153,7 @@ def test_six_models_by_28_labels_are_readable() -> None:
         assert height < 2600
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["bars", "forest", "heat map", "points", "line by levels"])
 def test_eight_models_by_860_synsets_fit_and_have_no_labels(kind: str) -> None:
     table = make_table([f"synset_{i}.n.01" for i in range(860)], [f"model {i}" for i in range(8)])

@@ -28,6 +28,7 @@ from t2i_core.files.image_file import (
     parse_header,
     read_header,
 )
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import Store
 
 RNG = np.random.default_rng(7)
@@ -256,7 +257,7 @@ def test_only_images_that_are_decoded_otherwise_now_are_asked_about_anew(tmp_pat
             (ORDINARY["jpeg"], oriented("JPEG", 6), png_16(np.zeros((2, 2), np.uint16), 0))
         ):
             (tmp_path / f"{number}").write_bytes(data)
-            store.put_image(f"{number:064x}", tmp_path / f"{number}")
+            store.put_image(f"{number:064x}", encode_image(tmp_path / f"{number}"))
         keys = [f"{number:064x}" for number in range(3)]
         images = [store.image(key) for key in keys]
         assert [image is not None and image.identity == image.digest for image in images] == [True, False, False]
@@ -268,4 +269,4 @@ def test_only_images_that_are_decoded_otherwise_now_are_asked_about_anew(tmp_pat
 
 def test_the_field_that_says_how_a_file_is_decoded_is_cores_own(tmp_path: Path) -> None:
     with Store(tmp_path / "cache") as store, pytest.raises(ValueError, match="decoded"):
-        store.put_image("0" * 64, PICTURE, {"decoded": {"format": "EPS"}})
+        store.put_image("0" * 64, encode_image(PICTURE, {"decoded": {"format": "EPS"}}))

@@ -72,6 +72,7 @@ def drawn(run: Run) -> list[tuple[str, str]]:
 TEXTS = [("a-dog", "a dog"), ("a-red-car", "a red car")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("prompts", "expected"),
     [

@@ -85,6 +85,7 @@ SHAPES = (OfSamples, OfPrompts, Stacked, OfSets, OfPairs, OfTables)
 VALUES = st.lists(st.sampled_from([LOW, HIGH, 0.0, 1.9, -0.99, 1.0]), min_size=1, max_size=7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(values=VALUES, prompts=st.integers(1, 4), seeds=st.integers(1, 3))

@@ -23,6 +23,7 @@ from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadFolder
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.storage.cache import shrink_cache, use_cache
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.run_removal import remove_run
 from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -226,7 +227,7 @@ def pristine_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache")
     with Store(folder) as store:
         for shade in (10, 20, 30):
-            store.put_image(digest_data(str(shade)), np.full((8, 8, 3), shade, np.uint8))
+            store.put_image(digest_data(str(shade)), encode_image(np.full((8, 8, 3), shade, np.uint8)))
         store.put(digest_data("observation"), b"value")
     return folder
 
@@ -271,6 +272,7 @@ def cleaned(root: Path, scene: Scene, limit: int, at_the_end_of_a_run: bool) -> 
         assert found == expected
 
 
+@pytest.mark.long
 @EXAMPLES
 @given(scene=scenes(CACHE_NAMES), limit=st.sampled_from([0, 10**11]), at_the_end_of_a_run=st.booleans())
 def test_cleaning_removes_nothing_but_what_the_store_wrote(

@@ -23,6 +23,7 @@ from t2i_core.api import (
     QuestionAnswer,
     Reward,
     Segments,
+    TextAttention,
     TextReply,
 )
 from t2i_core.api.adapter import combine, expand, find_chain, find_sources
@@ -75,6 +76,14 @@ def segments(n=2):
     return detections(Segments, n, masks=(PackedMask.pack(mask),) * n)
 
 
+def attention(**changes):
+    """Three tokens of two words, in twelve layers whose names are not in alphabetical order."""
+    vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
+    layers = {f"layer {i}": np.stack([vectors + i] * 2) for i in (*range(10, -1, -1), 11)}
+    fields = {"words": np.array([0, 0, 1]), "embeddings": vectors, "states": vectors, "keys": layers}
+    return TextAttention(**{**fields, "values": layers, **changes})
+
+
 EVERYTHING = [
     detections(),
     detections(n=0),
@@ -93,6 +102,7 @@ EVERYTHING = [
     Reward(0.1),
     Reward(0.1, cut_to=35),
     LikelihoodTerms({"log_p": np.arange(6, dtype=np.float64).reshape(1, 2, 3)}),
+    attention(),
     Pixels(),
     QuestionAnswer(YES_NO, 0, np.array([0.7, 0.1])),
     QuestionAnswer(YES_NO, None, text="I cannot tell"),
@@ -267,3 +277,30 @@ def test_scenes_survive_json():
 @given(st.text(), st.text())
 def test_digests_tell_texts_apart(a, b):
     assert (digest_data(a) == digest_data(b)) == (a == b)
+
+
+def test_layers_of_attention_keep_their_order():
+    found = attention()
+    assert list(decode(found.to_bytes(), "attention", None).keys) == list(found.keys)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"words": np.array([0, 0, 2])}, r"tokens of words \[0, 2\] of 2 words"),
+        ({"words": np.array([0, 1])}, r"embeddings of shape \(3, 4\) for 2 tokens"),
+        ({"states": np.zeros(3, np.float32)}, r"states of shape \(3,\) for 3 tokens"),
+        ({"values": {}}, "keys of 12 layers and values of 0"),
+        ({"keys": {}, "values": {}}, "keys of 0 layers"),
+        (
+            {kind: {"a": np.zeros((2, 2, 4), np.float32)} for kind in ("keys", "values")},
+            r"keys of shape \(2, 2, 4\) for 3 tokens in a",
+        ),
+        ({"states": np.full((3, 4), np.nan, np.float32)}, "not numbers"),
+    ],
+)
+def test_vectors_of_attention_must_fit(changes, said):
+    query = Query(texts=("a dog and a cat", "a dog", "cat"))
+    with pytest.raises(ValueError, match=said):
+        encode(attention(**changes), "attention", None, query)
+    assert encode(attention(), "attention", None, query)

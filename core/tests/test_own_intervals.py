@@ -59,6 +59,7 @@ def run(tmp_path_factory):
     return evaluated(Distance, tmp_path_factory.mktemp("own"))
 
 
+@pytest.mark.long
 def test_rows_of_some_samples_stand_beside_values_of_prompts(run):
     table = run.measurements().query("model == 'a'")
     right = table[table["measure"] == "right"]

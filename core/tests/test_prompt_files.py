@@ -37,6 +37,7 @@ def test_json_lines_have_everything_that_a_prompt_has(tmp_path):
     line = {
         "text": "a red car", "id": 7, "scene": CAR.to_json(), "facets": {"n": 1}, "style": "photo",
         "images": ["own.png"], "texts": ["a red car", "a blue car"], "answer": 0, "cluster": "cars",
+        "references": ["a red car", "a car that is red"],
     }  # fmt: skip
     assert read_prompts(write(tmp_path, "p.jsonl", json.dumps(line) + "\n\n")) == [
         Prompt(
@@ -48,6 +49,7 @@ def test_json_lines_have_everything_that_a_prompt_has(tmp_path):
             ("a red car", "a blue car"),
             0,
             "cars",
+            ("a red car", "a car that is red"),
         )
     ]
 
@@ -77,6 +79,22 @@ def test_prompts_of_several_lists_may_not_differ_under_one_id():
         merge_duplicates([Prompt("x", "a cat"), Prompt("x", "a dog")])
 
 
+def test_a_list_of_captions_is_read_under_its_own_columns(tmp_path: Path) -> None:
+    """DALL-Eval's uid_caption.csv, and captions beside prompts, which stay facets."""
+    file = tmp_path / "uid_caption.csv"
+    file.write_text('uid,caption,part\n346904_mscoco_0,"A bus, driving.",a\n416478_mscoco_2,A laptop screen.,b\n')
+    assert read_prompts(file) == [
+        Prompt("346904_mscoco_0", "A bus, driving.", facets={"part": "a"}),
+        Prompt("416478_mscoco_2", "A laptop screen.", facets={"part": "b"}),
+    ]
+    file.write_text("caption,id,uid\nA bus.,x,7\n")
+    assert read_prompts(file) == [Prompt("x", "A bus.", facets={"uid": "7"})]
+    file.write_text("prompt,uid,caption\nA bus.,7,Another.\n")
+    assert read_prompts(file) == [
+        Prompt("a-bus-" + read_prompts(file)[0].id[-10:], "A bus.", facets={"uid": "7", "caption": "Another."})
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -84,7 +102,9 @@ def test_prompts_of_several_lists_may_not_differ_under_one_id():
         ("p.txt", b"a cat\n\xff\xfea", "p.txt, line 2: not UTF-8 (byte 0xff)"),
         ("p.tsv", "a", "p.tsv: the name of a prompt file must end in .txt, .csv, .jsonl"),
         ("p.csv", "", "line 1: no column 'prompt' or 'text'"),
-        ("p.csv", "caption\na cat\n", "line 1: no column 'prompt' or 'text' (columns: caption)"),
+        ("p.csv", "words\na cat\n", "line 1: no column 'prompt' or 'text' (columns: words)"),
+        ("p.csv", "uid,caption\n1_mscoco_0,\n", "line 2: prompt: is missing"),
+        ("p.csv", "uid,caption\n7,a cat\n7,a dog\n", "line 3: id: '7' is also the id of line 2"),
         ("p.csv", "prompt,a,a\nx,1,2\n", "line 1: the column 'a'"),
         ("p.csv", "prompt\na cat, a dog\n", "line 2: has 2 cells"),
         ("p.csv", 'prompt\na\n"b\nc\n', "line 3: not CSV"),
@@ -133,6 +153,8 @@ def test_prompts_of_several_lists_may_not_differ_under_one_id():
             "line 1: answer: ",
         ),
         ("p.jsonl", '{"prompt": "a", "texts": "a"}', "line 1: texts: "),
+        ("p.jsonl", '{"prompt": "a", "references": "a"}', "line 1: references: "),
+        ("p.jsonl", '{"prompt": "a", "references": ["a", " "]}', "line 1: references: "),
         ("p.jsonl", '{"prompt": "a", "images": ["gone.png"]}', "line 1: images: no such file"),
         ("p.jsonl", '{"prompt": "a", "facets": 1}', "line 1: facets: "),
         ("p.jsonl", '{"prompt": "a", "style": ["x"]}', "line 1: style: "),
@@ -148,6 +170,7 @@ def test_a_bad_file_is_told_in_one_line(tmp_path, name, content, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.long
 def test_many_expectations_of_one_text_are_numbered_without_end(tmp_path):
     lines = [json.dumps({"prompt": "a car", "n": i}) for i in range(20_000)] * 2
     own = json.dumps({"prompt": "x", "id": "a-car-3"})

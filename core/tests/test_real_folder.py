@@ -84,14 +84,22 @@ def test_a_link_that_takes_a_folders_place_meanwhile_leads_nowhere(tmp_path: Pat
 
 def test_a_file_is_written_through_no_link(tmp_path: Path) -> None:
     victim, target = tmp_path / "victim", tmp_path / "target"
-    part = tmp_path / f".target.{os.getpid()}.part"
-    for link in (part, target):
-        victim.write_text("a user's file")
-        link.symlink_to(victim)
-        write_whole(target, b"data")
-        assert (victim.read_text(), target.read_bytes(), is_link(target)) == ("a user's file", b"data", False)
-        assert not part.exists()
-        target.unlink()
+    victim.write_text("a user's file")
+    target.symlink_to(victim)
+    write_whole(target, b"data")
+    assert (victim.read_text(), target.read_bytes(), is_link(target)) == ("a user's file", b"data", False)
+
+
+def test_a_link_under_the_name_of_an_unfinished_file_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "urandom", lambda count: bytes(count))
+    victim = tmp_path / "victim"
+    victim.write_text("a user's file")
+    (tmp_path / ".target.00000000.part").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        write_whole(tmp_path / "target", b"data")
+    assert victim.read_text() == "a user's file"
 
 
 def test_a_file_stays_as_it_was_if_writing_it_fails(tmp_path: Path) -> None:

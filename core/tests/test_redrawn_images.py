@@ -27,6 +27,7 @@ from t2i_core.api.errors import BadFolder
 from t2i_core.api.metric_input import Derive
 from t2i_core.api.progress import Silent, Task
 from t2i_core.engine.evaluation import evaluate
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import StaticResolver
 
@@ -117,7 +118,7 @@ def redraw(cache: Path, old: int, new: int) -> None:
         for key, image in zip(keys, store.images(keys), strict=True):
             if image is not None and image.pixels[0, 0, 0] == old:
                 store.forget_image(image.digest)
-                store.put_image(key, draw(new))
+                store.put_image(key, encode_image(draw(new)))
 
 
 @pytest.mark.parametrize(("metric", "task"), [(Brightness, "reward by"), (OwnBrightness, "numbers from")])

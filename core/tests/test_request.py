@@ -115,7 +115,7 @@ def test_one_value_is_a_list_of_one() -> None:
         ({"max_failed": 3}, "--max-failed must be between 0 and 1 (got 3)"),
         ({"max_failed": float("nan")}, "--max-failed must be between 0 and 1 (got nan)"),
         ({"interval": "old"}, "--interval must be 'new', 'prompts' or 'seeds' (got 'old')"),
-        ({"device": "gpu"}, "--device must be cpu, cuda, cuda:N or mps (got 'gpu')"),
+        ({"device": "gpu"}, "--device must be auto, cpu, cuda, cuda:N or mps (got 'gpu')"),
         ({"batch_size": 0}, "--batch-size must be a whole number from 1, or auto (got 0)"),
         ({"limits": 3}, "unknown option 'limits': did you mean 'limit'?"),
         ({"limit": 0, "fresh": 3}, "--limit must be at least 1 (got 0); --fresh must be true or false"),

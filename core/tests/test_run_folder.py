@@ -73,6 +73,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_manifest_is_never_read_and_is_written_anew_by_the_same_command(
     damage: str, folder: Path
@@ -118,6 +119,7 @@ def test_a_folder_without_its_manifest_is_still_this_runs_and_no_others(folder: 
     assert run(folder).results == first.results
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("damage", ["empty", "truncated", "altered", "gone"])
 def test_a_table_that_is_not_as_it_was_written_is_refused_and_written_anew(
@@ -183,7 +185,7 @@ def test_half_written_files_of_killed_processes_are_removed(folder: Path) -> Non
 
 def test_a_run_without_results_is_interrupted_when_nobody_works_on_it(folder: Path) -> None:
     class Stop(Silent):
-        def advance(self, count: int = 1) -> None:
+        def advance(self, count: int = 1, failed: int = 0) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -209,7 +211,7 @@ def test_a_run_that_an_error_ended_has_failed_and_says_why(folder: Path) -> None
     assert stored.manifest.finished
 
     class Look(Silent):
-        def advance(self, count: int = 1) -> None:
+        def advance(self, count: int = 1, failed: int = 0) -> None:
             assert load_run(folder).status == "running"  # nothing stays of the error once the run goes on
 
     assert run(folder, progress=Look()).status == "done"
@@ -249,7 +251,7 @@ class Remove(Silent):
     def __init__(self, folder: Path, after: int) -> None:
         self.folder, self.left = folder, after
 
-    def advance(self, count: int = 1) -> None:
+    def advance(self, count: int = 1, failed: int = 0) -> None:
         self.left -= 1
         if self.left == 0:
             shutil.rmtree(self.folder)
@@ -263,6 +265,7 @@ def test_a_folder_taken_away_while_it_is_written_is_said_and_not_half_made_again
     assert run(folder).results[0].n_ok == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [8, 10, 13])  # the last observation, a measurement, a row of a table
 def test_a_cache_taken_away_in_the_middle_gives_no_results_of_what_is_left(after: int, folder: Path) -> None:
     first = run(folder.with_name("undisturbed"))
@@ -276,7 +279,7 @@ def test_a_cache_taken_away_in_the_middle_gives_no_results_of_what_is_left(after
 @pytest.mark.parametrize("after", [1, 10, 14])
 def test_a_file_where_the_folder_was_is_said(after: int, folder: Path) -> None:
     class Replace(Remove):
-        def advance(self, count: int = 1) -> None:
+        def advance(self, count: int = 1, failed: int = 0) -> None:
             super().advance(count)
             if self.left == 0:
                 folder.write_text("in the way")

@@ -22,6 +22,7 @@ PROMPTS = [
     Prompt("a", "two red dogs and a cat", SCENE, {"kind": "animal", "n": 2}, cluster="pets"),
     Prompt("b", "=line\nbreak \ud800 {", facets={"empty": ""}),
     Prompt("c", "which?", texts=("one", "two"), answer=1),
+    Prompt("d", "a dog", references=("a dog", "one dog")),
 ]
 SOURCE = PromptSourceInfo(name="listed", summary="Prompts of every kind.", prompts=lambda setup: iter(PROMPTS))
 

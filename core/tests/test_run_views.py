@@ -58,7 +58,7 @@ def make_run(tmp_path: Path, **more: Any) -> Run:
         metric="tiam", a="<b>mini", b="sd", diff=-0.5, ci=[-1, 0],
         p_adjusted=0.25, p_unadjusted=0.125, n=6, interval="t",
     )  # fmt: skip
-    manifest: Any = SimpleNamespace(results=RESULTS, comparisons=[difference], agreements=[])
+    manifest: Any = SimpleNamespace(results=RESULTS, comparisons=[difference], agreements=[], stopping=None)
     return Run(tmp_path / "run", manifest, **more)
 
 

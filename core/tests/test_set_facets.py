@@ -83,6 +83,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", [Spread, OfPrompts])
 def test_a_level_has_the_score_and_interval_of_a_run_of_this_level_alone(
     tmp_path: Path, metric: type[SetMetric]

@@ -28,6 +28,7 @@ from t2i_core.api import (
 from t2i_core.api.errors import BadFolder, BrokenPlugin
 from t2i_core.results.measurement_table import TableBuilder
 from t2i_core.results.score_difference import select_shared
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import CLASSES
@@ -98,6 +99,7 @@ class Mean(TableMetric, Stacked):
         return {"value": float(np.average(table["value"][own], weights=weights[own]))}
 
 
+@pytest.mark.long
 def test_seeds_are_resampled_where_what_is_aggregated_has_them(run):
     alone = type("Alone", (Mean,), {"aggregates": frozenset({"value"})})
     first, second = (run(info(cls)).results[0] for cls in (Mean, alone))
@@ -223,6 +225,10 @@ def test_impossible_scores_are_errors_of_the_metric(run, metric, fault):
 def test_a_unit_without_a_value_counts_with_all_its_samples(run):
     found = run(info(said(Excluded("nothing to see"))))
     assert found.results[0].n_excluded == 12
+    label = found.results[0].label
+    assert (
+        f"{label}: no score, because the metric excludes all 12 samples (nothing to see)" in found.results[0].notes
+    )
 
 
 def alter(store, sql, *values):
@@ -235,7 +241,7 @@ def test_the_store_gives_many_as_it_gives_each(tmp_path):
         keys = [f"{i:064x}" for i in range(200)]
         for key in keys[::2]:
             store.put(key, key.encode())
-            store.put_image(key, np.full((2, 2, 3), int(key, 16), np.uint8))
+            store.put_image(key, encode_image(np.full((2, 2, 3), int(key, 16), np.uint8)))
         assert store.get_many(keys) == [store.get(key) for key in keys]
         images = [store.image(key) for key in keys]
         assert store.images(keys) == images

@@ -7,7 +7,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from t2i_core.api.mask import PackedMask
 from t2i_core.api.prompt import ObjectClass, Scene, SceneObject
 from t2i_core.files.atomic_write import write_whole
 from t2i_core.files.image_file import DamagedImage
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import DATABASE, Store
 
 KEY = digest_data("a sample")
@@ -33,7 +36,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def test_an_image_is_kept_with_its_record_and_pixels(store: Store) -> None:
-    kept = store.put_image(KEY, PIXELS, {"tokens_lost": 3})
+    kept = store.put_image(KEY, encode_image(PIXELS, {"tokens_lost": 3}))
     again = store.image(KEY)
     assert again == kept
     assert np.array_equal(again.pixels, PIXELS)
@@ -43,8 +46,32 @@ def test_an_image_is_kept_with_its_record_and_pixels(store: Store) -> None:
 
 
 def test_equal_images_are_one_file(store: Store) -> None:
-    a, b = store.put_image(KEY, PIXELS), store.put_image(digest_data("another"), PILImage.fromarray(PIXELS))
+    a, b = (
+        store.put_image(KEY, encode_image(PIXELS)),
+        store.put_image(digest_data("another"), encode_image(PILImage.fromarray(PIXELS))),
+    )
     assert a.path == b.path
+
+
+def test_equal_images_of_two_threads_are_written_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, both = [], Barrier(2)
+
+    def write(file: Path, data: bytes) -> os.stat_result:
+        written.append(file)
+        time.sleep(0.05)  # the other thread looks for the file meanwhile
+        return write_whole(file, data)
+
+    monkeypatch.setattr("t2i_core.storage.store.write_whole", write)
+    keys = [KEY, digest_data("another")]
+
+    def put(key: str) -> None:
+        both.wait()
+        store.put_image(key, encode_image(PIXELS))
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(put, keys))
+    assert len(written) == 1
+    assert all(store.has_images(keys))
 
 
 def test_nothing_is_found_where_nothing_was_put(store: Store) -> None:
@@ -56,13 +83,13 @@ def test_nothing_is_found_where_nothing_was_put(store: Store) -> None:
 
 @pytest.mark.parametrize("harm", ["truncate", "empty", "delete"])
 def test_a_file_that_is_not_whole_counts_as_not_kept(store: Store, harm: str) -> None:
-    path = store.put_image(KEY, PIXELS).path
+    path = store.put_image(KEY, encode_image(PIXELS)).path
     if harm == "delete":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[: 50 if harm == "truncate" else 0])
     assert store.image(KEY) is None
-    assert np.array_equal(store.put_image(KEY, PIXELS).pixels, PIXELS)
+    assert np.array_equal(store.put_image(KEY, encode_image(PIXELS)).pixels, PIXELS)
 
 
 def alter(path: Path, keep_time: bool = False) -> None:
@@ -76,20 +103,20 @@ def alter(path: Path, keep_time: bool = False) -> None:
 
 
 def test_a_file_written_since_counts_as_not_kept_and_is_replaced(store: Store) -> None:
-    image = store.put_image(KEY, PIXELS)
+    image = store.put_image(KEY, encode_image(PIXELS))
     alter(image.path)
     assert store.image(KEY) is None
-    assert np.array_equal(store.put_image(KEY, PIXELS).pixels, PIXELS)
+    assert np.array_equal(store.put_image(KEY, encode_image(PIXELS)).pixels, PIXELS)
 
 
 def test_a_file_that_was_only_touched_or_copied_is_still_kept(store: Store) -> None:
-    image = store.put_image(KEY, PIXELS)
+    image = store.put_image(KEY, encode_image(PIXELS))
     os.utime(image.path, (1, 1))
     assert store.image(KEY) == image
 
 
 def test_an_altered_file_is_found_when_opened_and_can_be_forgotten(store: Store) -> None:
-    image = store.put_image(KEY, PIXELS)
+    image = store.put_image(KEY, encode_image(PIXELS))
     alter(image.path, keep_time=True)
     altered = store.image(KEY)
     assert altered is not None
@@ -102,7 +129,7 @@ def test_an_altered_file_is_found_when_opened_and_can_be_forgotten(store: Store)
 def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, tmp_path: Path) -> None:
     outside = tmp_path / "mine.jpg"
     PILImage.fromarray(PIXELS).save(outside)
-    image = store.put_image(KEY, outside)
+    image = store.put_image(KEY, encode_image(outside))
     assert image.path == outside
     assert not store.holds(image)
     store.forget_image(image.digest)
@@ -131,7 +158,7 @@ FLIPPED = "value = cast(substr(value, 1, 1) || x'ff' || substr(value, 3) as blob
     ],
 )
 def test_a_damaged_row_counts_as_not_there(store: Store, change: str, lost: str) -> None:
-    store.put_image(KEY, PIXELS, {"tokens_lost": 3})
+    store.put_image(KEY, encode_image(PIXELS, {"tokens_lost": 3}))
     store.put(KEY, b"an answer")
     other = digest_data("another")
     store.put_failure(other, "it is never drawn")
@@ -153,21 +180,21 @@ def test_a_damaged_row_counts_as_not_there(store: Store, change: str, lost: str)
 
 def test_an_image_is_found_though_the_index_by_digest_is_damaged(store: Store) -> None:
     other = digest_data("another")
-    kept = [store.put_image(key, PIXELS + n) for n, key in enumerate((KEY, other))]
+    kept = [store.put_image(key, encode_image(PIXELS + n)) for n, key in enumerate((KEY, other))]
     with sqlite3.connect(store.folder / DATABASE) as db:
         db.execute("update images set digest = (select digest from images where key = ?)", (bytes.fromhex(other),))
     assert store.images([KEY, other]) == kept
 
 
 def test_a_damaged_entry_is_replaced(store: Store) -> None:
-    image = store.put_image(KEY, PIXELS, {"tokens_lost": 3})
+    image = store.put_image(KEY, encode_image(PIXELS, {"tokens_lost": 3}))
     store.put(KEY, b"an answer")
     with sqlite3.connect(store.folder / DATABASE) as db:
         for table in ("images", "observations"):
             db.execute(f"update {table} set {FLIPPED}")
     assert store.put(KEY, b"another answer") == b"another answer"
     assert store.get(KEY) == b"another answer"
-    assert store.put_image(KEY, PIXELS) == image
+    assert store.put_image(KEY, encode_image(PIXELS)) == image
     assert store.image(KEY) == image
 
 
@@ -184,7 +211,7 @@ def test_a_row_of_another_table_counts_as_not_there(store: Store) -> None:
 
 
 def test_an_image_without_its_truth_counts_as_not_kept(store: Store) -> None:
-    image = store.put_image(KEY, PIXELS, truth=Truth((30, 20), ()))
+    image = store.put_image(KEY, encode_image(PIXELS, truth=Truth((30, 20), ())))
     with sqlite3.connect(store.folder / DATABASE) as db:
         db.execute("update truths set value = x'00'")
     assert store.image(KEY) is None
@@ -193,13 +220,13 @@ def test_an_image_without_its_truth_counts_as_not_kept(store: Store) -> None:
     with sqlite3.connect(store.folder / DATABASE) as db:
         db.execute("delete from truths")
     assert store.image(KEY) is None
-    store.put_image(KEY, PIXELS, truth=Truth((30, 20), ()))
+    store.put_image(KEY, encode_image(PIXELS, truth=Truth((30, 20), ())))
     assert store.truth(image.digest) == Truth((30, 20), ())
 
 
 def test_fresh_takes_nothing_that_was_there(tmp_path: Path) -> None:
     with Store(tmp_path) as before:
-        before.put_image(KEY, PIXELS)
+        before.put_image(KEY, encode_image(PIXELS))
         before.put(KEY, b"old")
     with Store(tmp_path, fresh=True) as fresh:
         assert fresh.image(KEY) is None
@@ -233,10 +260,11 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 RACE = """
 import sys, pathlib, numpy as np
 from t2i_core.api.digest import digest_data
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import Store
 with Store(pathlib.Path(sys.argv[1])) as store:
     for i in range(60):
-        image = store.put_image(digest_data(i), np.full((8, 8, 3), int(sys.argv[2]), np.uint8))
+        image = store.put_image(digest_data(i), encode_image(np.full((8, 8, 3), int(sys.argv[2]), np.uint8)))
         print(image.digest)
 """
 
@@ -331,7 +359,7 @@ def test_truth_survives_storage(store: Store) -> None:
         ),
         asked=Scene((SceneObject(car, "red"),)),
     )
-    image = store.put_image(KEY, PIXELS, truth=truth)
+    image = store.put_image(KEY, encode_image(PIXELS, truth=truth))
     again = store.truth(image.digest)
     assert again == truth
     assert np.array_equal(again.instances[0].mask.unpack(), mask)
@@ -359,7 +387,7 @@ def test_entries_of_another_process_are_not_overwritten(store: Store) -> None:
         assert store.put(KEY, b"second") == b"first"
         assert store.get(KEY) == b"first"
         other = digest_data("another")
-        another.put_image(other, PIXELS)
+        another.put_image(other, encode_image(PIXELS))
         store.put_failure(other, "it is never drawn")
         assert store.failures([other])[0] is None
     with Store(store.folder, fresh=True) as fresh:
@@ -380,7 +408,7 @@ def test_an_older_versions_database_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = store.put_image(KEY, PIXELS).path
+    path = store.put_image(KEY, encode_image(PIXELS)).path
     os.utime(path, ns=(0, 10**18))
     assert store.image(KEY) is not None
     monkeypatch.setattr("t2i_core.storage.store.digest_file", lambda path: pytest.fail("read again"))

@@ -6,13 +6,21 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from t2i_core.api.metric_output import SettledMeasure
+from t2i_core.results.needed_sample import make_sample_need
 from t2i_core.results.result import Comparison, Result
-from t2i_core.results.verdict import describe_verdicts, rank_models
+from t2i_core.results.sample_need import FIXED_PROMPTS, SampleNeed
+from t2i_core.results.verdict import describe_need, describe_verdicts, rank_models
+from t2i_core.statistics import paired_difference
+from t2i_core.statistics.design import QUESTIONS
 
 SURE, UNSURE = 0.01, 0.2
+SEEN = "a difference of 0.05 with power 0.8"
+OTHERS = "t2i power RUN has other designs"
 
 
 def make_result(label: str, score: float | None, *, better: bool | None = True, **more: Any) -> Result:
@@ -60,7 +68,7 @@ def test_two_models_are_told_apart_only_if_it_is_sure(
     better: bool | None, diff: float, p: float | None, expected: str
 ) -> None:
     results = [make_result("a", 0.5, better=better), make_result("b", 0.5 - diff, better=better)]
-    assert describe_verdicts(results, [compare("a", "b", diff, p)]) == [expected]
+    assert describe_verdicts(results, [compare("a", "b", diff, p)])[0] == expected
 
 
 def test_models_without_a_comparison_are_not_compared() -> None:
@@ -75,7 +83,7 @@ def test_a_sweep_has_its_best_setting_and_ranks() -> None:
         compare("m=1", "m=2", -0.1, SURE),
         compare("m=3", "m=2", 0.1, UNSURE),
     ]
-    assert describe_verdicts(results, pairs) == [
+    assert describe_verdicts(results, pairs)[:2] == [
         "best of 3 settings of m on tiam: m=3, 0.300 [0.200, 0.400]; significantly better than 1 of the other 2",
         "ranks on tiam: 1-2 m=3, 1-2 m=2, 3 m=1",
     ]
@@ -118,3 +126,68 @@ def test_ranks_agree_with_the_comparisons(scores: Mapping[str, float], better: b
         worse_ones = sum(each.label in (p.a, p.b) for p in sure) - better_ones
         assert (each.first, each.last) == (1 + better_ones, len(scores) - worse_ones)
         assert each.first <= place <= each.last
+
+
+MEASURE = SettledMeasure("tiam", "S.", 0, 1)
+
+
+def make_need(prompts: int | None, seeds: int | None = 4, *, reached: bool = False) -> SampleNeed:
+    return SampleNeed(margin=0.05, power=0.8, prompts=prompts, seeds=seeds, reached=reached)
+
+
+@pytest.mark.parametrize(
+    ("needs", "expected"),
+    [
+        ([make_need(210)], f"to see {SEEN}: about 210 prompts x 4 seeds (840 images a model); {OTHERS}"),
+        (
+            [make_need(1210, None), make_need(10, None, reached=True)],
+            f"to see {SEEN}: about 1,210 prompts, with as many seeds as here; {OTHERS}",
+        ),
+        (
+            [make_need(210, reached=True)],
+            f"these images suffice to see {SEEN}; for a smaller one: t2i power RUN --margin NUMBER",
+        ),
+        (
+            [make_need(20), make_need(None, None)],
+            f"no design within reach shows {SEEN}; try a larger one with t2i power RUN --margin NUMBER",
+        ),
+        ([None], "t2i power RUN --margin NUMBER tells how many prompts would show a difference of NUMBER"),
+    ],
+)
+def test_comparisons_without_a_verdict_say_how_many_prompts_would_show_a_difference(
+    needs: list[SampleNeed | None], expected: str
+) -> None:
+    labels = "abcd"[: len(needs) + 1]
+    pairs = [
+        compare(labels[0], other, 0.02, UNSURE).model_copy(update={"needed": need})
+        for other, need in zip(labels[1:], needs, strict=True)
+    ]
+    assert describe_verdicts([make_result(label, 0.5) for label in labels], pairs)[-1] == expected
+
+
+def test_a_comparison_that_holds_the_prompts_fixed_needs_no_other_prompts() -> None:
+    pair = compare("a", "b", 0.02, UNSURE).model_copy(update={"interval": f"t; {QUESTIONS['seeds']}"})
+    assert describe_need([pair]) is None
+    assert describe_need([compare("a", "b", 0.3, SURE)]) is None
+
+
+def test_the_question_of_fixed_prompts_is_that_of_the_statistics() -> None:
+    assert QUESTIONS["seeds"] == FIXED_PROMPTS
+
+
+def test_images_suffice_only_if_their_own_prompts_and_seeds_do() -> None:
+    """Few seeds that differ much need more seeds, however many prompts there are."""
+    rng, shape = np.random.default_rng(0), (1000, 4)
+    value = rng.normal(0, 0.1, (1000, 1)) + np.array([-0.06, -0.03, 0.03, 0.06]) + rng.normal(0, 0.22, shape)
+    prompt, seed = np.indices(shape).reshape(2, -1)
+    few_seeds = paired_difference(value.ravel(), np.zeros(value.size), prompt, seed)
+    need = make_sample_need(few_seeds, MEASURE)
+    assert need is not None
+    assert need.prompts is not None
+    assert need.seeds is not None
+    assert need.prompts * need.seeds < value.size
+    assert not need.reached
+    alike = paired_difference((value - value.mean(axis=0)).ravel(), np.zeros(value.size), prompt, seed)
+    enough = make_sample_need(alike, MEASURE)
+    assert enough is not None
+    assert enough.reached

@@ -61,6 +61,7 @@ EXPLODING = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", EXPLODING.values(), ids=EXPLODING)
 def test_a_text_that_stands_for_too_much_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "t.yaml"

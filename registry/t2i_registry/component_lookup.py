@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from t2i_core.api.environment import ENVIRONMENT
 from t2i_core.api.errors import (
     AmbiguousName,
     BadOption,
@@ -23,8 +24,11 @@ from .options import Address, check_options, find_kind, merge_options, select_op
 
 if TYPE_CHECKING:
     from t2i_core.api.plugin_info import Info, Kind, Preset
-    from t2i_core.api.resolver import OptionTable
+    from t2i_core.api.resolver import Isolate, OptionTable
     from t2i_core.engine.component import Component
+
+ISOLATED: tuple[EntryKind, ...] = ("generator", "judge")
+"""Kinds of components that can run in their own environments, and so have the option `environment`."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ class ComponentLookup:
     def __init__(self, catalogue: Catalogue | None = None) -> None:
         self._given = catalogue
         self._loaded: dict[Entry, Info | Preset] = {}
+        self._isolate: Isolate | None = None
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -174,8 +179,39 @@ class ComponentLookup:
             BadOption: The argument or an option is not valid.
             MissingDependency: The component needs something that is not installed.
         """
+        if self.has_environment(kind, spec, options):
+            return self._find_isolated(kind, spec, options)
         parsed = Spec.parse(spec)
         return self.settle(self.find(kind, parsed.name, parsed.dist), spec, options)
+
+    def has_environment(self, kind: Kind, spec: str, options: OptionTable) -> bool:
+        """Return whether the options give a generator or judge its own environment."""
+        return kind in ISOLATED and ENVIRONMENT in self._select(kind, spec, options)
+
+    def _select(self, kind: Kind, spec: str, options: OptionTable) -> dict[str, Any]:
+        """Return the options of a component that may not be installed."""
+        parsed = Spec.parse(spec)
+        return select_options(
+            self._refuse_ambiguous(options), kind, parsed.name, self._find_dist(kind, parsed) or ""
+        )
+
+    def _find_dist(self, kind: Kind, spec: Spec) -> str | None:
+        """Return the only distribution that can offer a component, if it is named or installed."""
+        dists = {entry.dist for entry in self.catalogue.find_entries(kind, spec.name, spec.dist)}
+        return dists.pop() if len(dists) == 1 else spec.dist
+
+    def _find_isolated(self, kind: Kind, spec: str, options: OptionTable) -> Component[Any]:
+        """Return the component of a spec that runs in its own environment."""
+        parsed = Spec.parse(spec)
+        if self._isolate is None:
+            raise BadOption(
+                f"option {ENVIRONMENT!r} of {_format_kind(kind)} {parsed.name!r}: only workers can have an "
+                "environment; add --executor ray to t2i eval or t2i generate"
+            )
+        entries = self.catalogue.find_entries(kind, parsed.name, parsed.dist)
+        own = self._find_dist(kind, parsed) if entries else None
+        found: Component[Any] = self._isolate(kind, spec, self._select(kind, spec, options), own)
+        return found
 
     def settle(self, entry: Entry, spec: str, options: OptionTable) -> Component[Any]:
         """Return the component of an entry, with the argument of `spec` and validated options.
@@ -189,6 +225,11 @@ class ComponentLookup:
         argument = _settle_argument(described, Spec.parse(spec).argument)
         given = select_options(self._refuse_ambiguous(options), kind, entry.name, entry.dist)
         whose = f"{_format_kind(kind)} {entry.name!r}"
+        if ENVIRONMENT in given and ENVIRONMENT not in described.info.options.model_fields:
+            raise BadOption(
+                f"option {ENVIRONMENT!r} of {whose}: only generators and judges can have an environment; "
+                "leave it out"
+            )
         made_by = described.made_by
         return Component(
             kind=kind,
@@ -218,6 +259,8 @@ class ComponentLookup:
         """
         for key in self._refuse_ambiguous(options):
             address = Address.parse(key)
+            if ENVIRONMENT in options[key] and address.kind in (None, *ISOLATED):
+                continue  # its distribution need not be installed here
             if address.kind:
                 self.find(address.kind, address.name, address.dist)
             else:
@@ -284,6 +327,7 @@ class ComponentLookup:
         installed = {
             normalize_name(e.dist) for e in (*catalogue.entries, *catalogue.commands, *catalogue.disabled)
         }
+        installed |= {normalize_name(e.dist) for e in catalogue.extensions}
         return None if offering in installed else offering
 
     def _refuse_absent(self, name: str, dist: str | None) -> None:

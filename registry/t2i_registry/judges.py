@@ -85,7 +85,8 @@ class JudgeSearch:
     def _take_preferred(self, preferred: Sequence[tuple[str, str]]) -> Choice | None:
         """Return the first preferred judge that is installed and fits. Raise the error of a broken one."""
         for name, reason in preferred:
-            if not self.registry.catalogue.find_entries("judge", *_split_name(name)):
+            installed = self.registry.catalogue.find_entries("judge", *_split_name(name))
+            if not installed and not self.registry.has_environment("judge", name, self.options):
                 wanted = self.registry.find_missing_dist(name)
                 way_out = f": install {wanted}" if wanted else ""
                 self._reject(f"no installed plugin offers {name!r} ({reason}){way_out}")
@@ -115,7 +116,10 @@ class JudgeSearch:
         clash = len(self.registry.catalogue.find_entries("judge", entry.name)) > 1
         spec = entry.full_name if clash else entry.name
         try:
-            info = self.registry.describe(entry).info
+            if self.registry.has_environment("judge", spec, self.options):
+                info = self.registry.component("judge", spec, self.options).info
+            else:
+                info = self.registry.describe(entry).info
             assert isinstance(info, JudgeInfo)
             if unasked := _explain_unasked(info, spec):
                 self._reject(unasked)
@@ -123,7 +127,7 @@ class JudgeSearch:
             if info.domain.name != self.domain.name:
                 self._reject(f"{spec!r} ({entry.dist}) judges {info.domain.name}")
                 return None
-            judge = self.registry.settle(entry, spec, self.options)
+            judge = self.registry.component("judge", spec, self.options)
         except (BrokenPlugin, MissingDependency, BadOption) as error:
             self._reject(f"{spec!r} ({entry.dist}) cannot be used: {error}")
             return None

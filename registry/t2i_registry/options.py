@@ -195,7 +195,8 @@ def check_options(model: type[Options], values: Mapping[str, Any], whose: str) -
     assert first is not None
     lists = {p["loc"][:1] for p in first.errors() if p["type"] in _NO_LIST}
     found = [p for p in first.errors() if p["loc"][:1] not in lists]
-    found += [p for p in last.errors() if p["loc"][:1] in lists]
+    # once every list is read, the options may still not fit each other: a problem without a place
+    found += [p for p in last.errors() if lists and (not p["loc"] or p["loc"][:1] in lists)]
     raise BadOption(join_clauses(dict.fromkeys(_describe_problems(model, found, whose)))) from first
 
 
@@ -331,7 +332,8 @@ def _describe_problems(model: type[BaseModel], problems: Iterable[Any], whose: s
                 first = first and ["one of these"]
             yield f"unknown option {name!r} of {whose}{hint}"
         elif problem["type"] == "missing":
-            yield f"option {name!r} of {whose} is required"
+            about = model.model_fields[name].description if name in model.model_fields else None
+            yield f"option {name!r} of {whose} is required{f': {about}' if about else ''}"
         else:
             where = f"option {name!r} of {whose}" if name else f"options of {whose}"
             given = "the value" if _is_secret(model, problem["loc"]) else repr(problem["input"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,18 @@ if TYPE_CHECKING:
     from t2i_core.api.extension import Extension
     from t2i_core.api.judge import Capability
     from t2i_core.api.plugin_info import Domain
-    from t2i_core.api.resolver import JudgeChoice, OptionTable
+    from t2i_core.api.resolver import Isolate, JudgeChoice, OptionTable
     from t2i_core.engine.component import Component
 
 
 class Registry(ComponentLookup):
     """Finds components by name and chooses judges: core's `Resolver`."""
+
+    def with_environments(self, isolate: Isolate) -> Registry:
+        """Return a registry that takes generators and judges with the option `environment` from a function."""
+        again = copy.copy(self)
+        again._isolate = isolate
+        return again
 
     def choose_judge(
         self,

@@ -71,6 +71,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_broken_plugin_is_named_and_harms_nobody_else(install, fault):
     source, parts = BROKEN[fault]
@@ -93,6 +94,7 @@ def test_a_broken_plugin_is_named_and_harms_nobody_else(install, fault):
         assert part in message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "requirement", ["t2i-core>=99", "T2I_Core[torch] ~= 99.0", "t2i-core<0.0.1; python_version > '3'"]
 )

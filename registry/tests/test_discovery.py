@@ -71,6 +71,7 @@ def test_the_first_distribution_on_the_path_counts(install, tmp_path: Path, monk
     assert mine(scan()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "left"),
     [
@@ -108,6 +109,12 @@ def test_a_distribution_of_commands_alone_is_there(install):
     registry = Registry(scan())
     assert registry.find_missing_dist("act") is None
     assert registry.find_missing_dist("far") == "x-far"
+
+
+def test_a_distribution_of_an_executor_alone_is_there(install):
+    install("x-all", {"t2i.elsewhere": {"act": "x_acts"}})
+    install("x-acts", {"t2i.executors": {"act": "x_acts:INFO"}})
+    assert Registry(scan()).find_missing_dist("act") is None
 
 
 def test_distributions_of_missing_components_are_named(install):

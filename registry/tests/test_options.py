@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from t2i_core.api.errors import AmbiguousName, BadOption, UnknownName
 from t2i_core.api.options import Options, OtherNames
 from t2i_registry import Registry
@@ -336,3 +336,18 @@ def test_a_list_takes_all_values_of_a_repeated_option():
     nested = merge_options({"fault": {"of": Word("cat")}}, {})
     nested = merge_options(nested, {"fault.of": repeat_word(nested, ("fault", "of"), Word("dog"))})
     assert check_options(Everything, nested, "metric 'm'").fault == Fault(of=("cat", "dog"))
+
+
+def test_a_list_does_not_hide_that_options_do_not_fit_each_other():
+    class Exclusive(Options):
+        files: tuple[str, ...] = ()
+        active: bool = False
+
+        @model_validator(mode="after")
+        def _check(self):
+            if self.active and self.files:
+                raise ValueError("active reads no files")
+            return self
+
+    with pytest.raises(BadOption, match="active reads no files"):
+        check_options(Exclusive, {"active": "true", "files": "a.csv"}, "metric 'm'")

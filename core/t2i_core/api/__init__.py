@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .adapter import register_adapter as register_adapter
     from .capabilities.answer import QuestionAnswer as QuestionAnswer
     from .capabilities.answer import VisualQuestion as VisualQuestion
+    from .capabilities.attention import TextAttention as TextAttention
     from .capabilities.caption import Caption as Caption
     from .capabilities.classify import ClassScores as ClassScores
     from .capabilities.detect import Detections as Detections
@@ -37,6 +38,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .image import Truth as Truth
     from .judge import Judge as Judge
     from .judge import Query as Query
+    from .metric import AdaptiveMetric as AdaptiveMetric
     from .metric import Metric as Metric
     from .metric import PairMetric as PairMetric
     from .metric import PromptMetric as PromptMetric
@@ -58,6 +60,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .observation import Pixels as Pixels
     from .observation import QueryShape as QueryShape
     from .observation import StackableObservation as StackableObservation
+    from .options import BoundedOptions as BoundedOptions
     from .options import ExecutionOption as ExecutionOption
     from .options import Options as Options
     from .options import OtherNames as OtherNames
@@ -71,6 +74,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .plugin_info import Loading as Loading
     from .plugin_info import MetricInfo as MetricInfo
     from .plugin_info import Preset as Preset
+    from .plugin_info import Price as Price
     from .plugin_info import PromptSourceInfo as PromptSourceInfo
     from .plugin_info import SelfJudgingInfo as SelfJudgingInfo
     from .plugin_info import Setup as Setup
@@ -99,6 +103,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "options": (
         "Options",
+        "BoundedOptions",
         "ExecutionOption",
         "OtherNames",
     ),
@@ -116,6 +121,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "PromptSourceInfo",
         "SinkInfo",
         "Preset",
+        "Price",
         "Setup",
     ),
     "progress": ("Progress",),
@@ -144,6 +150,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "adapter": ("register_adapter",),
     "capabilities.answer": ("VisualQuestion", "QuestionAnswer"),
+    "capabilities.attention": ("TextAttention",),
     "capabilities.caption": ("Caption",),
     "capabilities.classify": ("ClassScores",),
     "capabilities.detect": ("Detections",),
@@ -155,6 +162,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "capabilities.reward": ("Reward",),
     "capabilities.segment": ("Segments",),
     "metric": (
+        "AdaptiveMetric",
         "Metric",
         "PairMetric",
         "PromptMetric",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from .money import format_dollars
 from .redaction import redact
 
 
@@ -131,6 +132,31 @@ class BadRecipe(T2IError):
     """A recipe file that is missing or malformed."""
 
     exit_code = 13
+
+
+class CostLimitReached(T2IError):
+    """The next request to a paid service could exceed `--max-cost`; all images and observations are kept.
+
+    Attributes:
+        limit: The limit in USD.
+        spent: What the run has spent, in USD.
+        unconfirmed: The part of it for requests without an answer, which the service may not have charged.
+        done: What is done.
+    """
+
+    exit_code = 14
+
+    def __init__(self, limit: float, spent: float, unconfirmed: float, done: str) -> None:
+        super().__init__(limit, spent, unconfirmed, done)
+        self.limit, self.spent, self.unconfirmed, self.done = limit, spent, unconfirmed, done
+
+    def _message(self) -> str:
+        unsure = f" ({format_dollars(self.unconfirmed)} of it may not be charged)" if self.unconfirmed else ""
+        return (
+            f"--max-cost {format_dollars(self.limit)}: the next request could exceed it; this command has spent "
+            f"{format_dollars(self.spent)}{unsure}; {self.done}, and what is done is kept: the same command goes "
+            "on from there, and may spend --max-cost again"
+        )
 
 
 INTERRUPTED = 130

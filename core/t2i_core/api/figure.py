@@ -171,10 +171,12 @@ class ScatterPlot(Plot):
         y: Column of the vertical axis.
         label: Columns that name the points; a point with an empty text has no label.
         colour: Columns that tell groups of points apart.
-        colours: Colours of levels of `colour` that are colours themselves, as in CSS.
+        colours: Colours of levels of `colour` that are colours themselves, as in CSS. If all levels have one and
+            points have labels, there is no legend.
         size: Column to which the area of the points is proportional.
         curve: Column of which each level is joined by a line, in the order of the table; rows without a value are
             not joined.
+        curve_points: Whether the rows of curves that have no label are drawn as points too.
         interval: Columns with the ends of the vertical intervals.
         x_interval: Columns with the ends of the horizontal intervals.
         reference: Height of a horizontal line, or the column that holds the height for each group.
@@ -194,6 +196,7 @@ class ScatterPlot(Plot):
     colours: Mapping[str, str] = field(default_factory=dict)
     size: str | None = None
     curve: str | None = None
+    curve_points: bool = True
     interval: tuple[str, str] = INTERVAL
     x_interval: tuple[str, str] = ("x low", "x high")
     reference: float | str | None = None
@@ -213,8 +216,8 @@ class DistributionPlot(Plot):
     Attributes:
         label: Columns of which each level has a distribution.
         value: Column with the values.
-        kind: `box`: quartiles, with the values themselves where they are few; `density`: a smooth curve with the
-            median, for many values.
+        kind: `box`: quartiles and the mean, with the values themselves where they are few; `density`: a smooth
+            curve with the median, for many values.
         title: Title of the axis; if empty, the name of the column.
     """
 

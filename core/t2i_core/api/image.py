@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -67,7 +66,7 @@ class Image:
         placed = json.dumps(self.place) if self.place else ""
         return ":".join(part for part in (self.digest, changed, placed) if part)
 
-    @cached_property
+    @property
     def pixels(self) -> NDArray[np.uint8]:
         """The sRGB pixels, uint8 of shape (height, width, 3), upright, with transparency laid on white.
 
@@ -75,15 +74,24 @@ class Image:
             RefusedImage: If the file may not be read.
             DamagedImage: If it has disappeared or changed, or is not an image.
         """
-        pixels = decode(self._read(), str(self.path), _rules_for(self.header))
-        pixels.setflags(write=False)  # judges and metrics share them, so none may change them
+        # no `cached_property`: in Python 3.11 one lock of all images would keep threads from decoding at a time
+        pixels: NDArray[np.uint8] | None = self.__dict__.get("_pixels")
+        if pixels is None:
+            pixels = decode(self.read_file(), str(self.path), _rules_for(self.header))
+            pixels.setflags(write=False)  # judges and metrics share them, so none may change them
+            self.__dict__["_pixels"] = pixels
         return pixels
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the decoded pixels, because the receiver can read the file."""
+        return {name: value for name, value in self.__dict__.items() if name != "_pixels"}
 
     def check(self) -> None:
         """Check that the file is unchanged, without decoding it. Raises the errors of `pixels`."""
-        self._read()
+        self.read_file()
 
-    def _read(self) -> bytes:
+    def read_file(self) -> bytes:
+        """Return the bytes of the unchanged file. Raises the errors of `pixels`."""
         if self.refused is not None:
             raise RefusedImage(self.refused)
         try:

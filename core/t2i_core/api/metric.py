@@ -5,7 +5,7 @@ observations into rows of one table. Its base class gives the unit: a sample (`M
 (`PromptMetric`, or `StackedMetric` for arrays), a model's set (`SetMetric`) or a pair of models (`PairMetric`).
 Core computes means, intervals, facets and comparisons. A metric whose score is not a mean of rows overrides
 `aggregate`. `TableMetric`, which combines with the others, has more hooks for such scores; of these a `SetMetric`
-gets only `remarks`.
+gets only `remarks`. `AdaptiveMetric`, which combines with them too, asks in rounds.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from .metric_input import Need, Unit
+from .metric_input import Need, Observed, Unit
 from .metric_output import Excluded, Note, Row, Rows
+from .options import BoundedOptions
 from .prompt import Prompt
 
 if TYPE_CHECKING:
@@ -45,15 +46,25 @@ class Metric:
         strata: A facet of prompts within which prompts are resampled.
         upper_bound: A generator, as the user would name it, that draws the requested scenes. The same judges judge
             its images on the same prompts and seeds, and results show its score as the bound of each model's.
+            `BoundedOptions` set it.
+        upper_settings: Options of that generator.
+        judges: Judges by capability that its options choose; they replace those of `Defaults`.
+        rows_depend_on_prompts: True if an image's rows depend on the other prompts of the run, too. Models of runs
+            with different prompts are then not compared.
     """
 
     needs: Sequence[Need] = ()
     strata: ClassVar[str | None] = None
     upper_bound: str | None = None
+    upper_settings: Mapping[str, Any] = {}
+    judges: Mapping[str, str] = {}
+    rows_depend_on_prompts: bool = False
 
     def __init__(self, setup: Setup[Any]) -> None:
         self.options = setup.options
         self.setup = setup
+        if isinstance(setup.options, BoundedOptions):
+            self.upper_bound, self.upper_settings = setup.options.upper, setup.options.upper_settings
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts that cannot be measured, before anything runs.
@@ -149,9 +160,12 @@ class TableMetric(Metric):
     Attributes:
         aggregates: Measures whose rows `aggregate` reads. If None, all. If these rows have seeds, seeds are
             resampled too, whatever the other rows have.
+        computes_headline: True if `aggregate` or `estimates` computes the first measure. Runs cannot stop early by
+            such a score.
     """
 
     aggregates: ClassVar[frozenset[str] | None] = None
+    computes_headline: ClassVar[bool] = False
 
     def prepare(self, table: pd.DataFrame) -> Any:
         """Return what `aggregate` gets in place of the table, for the part of it that does not depend on weights.
@@ -195,3 +209,38 @@ class TableMetric(Metric):
             Scores that `aggregate` returns too are taken from here, except where models are compared.
         """
         return {}
+
+
+class AdaptiveMetric(Metric):
+    """Base of metrics that ask in rounds, because answers decide what is asked next.
+
+    A second base class may give the unit. `Need.queries` returns the queries of all rounds so far, and before
+    `begin_rounds` as many as the metric expects to ask, from which a dry run estimates the cost. Rounds may depend
+    only on the prompts, the options and the answers, because an interrupted run goes through them again with the
+    answers that it kept.
+
+    Attributes:
+        adaptive: True if this instance asks in rounds (its options may say).
+    """
+
+    adaptive: bool = True
+
+    def begin_rounds(self, prompts: Sequence[Prompt]) -> None:
+        """Forget all answers, and return to the queries of the first round.
+
+        Args:
+            prompts: The prompts of the run.
+        """
+        raise NotImplementedError
+
+    def add_round(self, observed: Iterable[Observed]) -> bool:
+        """Choose the queries of the next round.
+
+        Args:
+            observed: The samples or pairs that all rounds so far asked about, with their answers; those that
+                failed are left out.
+
+        Returns:
+            False if nothing more is asked.
+        """
+        raise NotImplementedError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from ..files.home_folder import expand_path
 from .errors import BadOption
@@ -53,6 +53,33 @@ class OtherNames:
 
     def __init__(self, *names: str) -> None:
         self.names = names
+
+
+class BoundedOptions(Options):
+    """Options of metrics that show an upper bound: the score of images that are right, by the same judges.
+
+    A metric whose options derive from this class needs nothing else; `Metric` reads them.
+    """
+
+    upper: Annotated[str | None, ExecutionOption()] = Field(
+        None,
+        description="Generator whose score, with the same prompts and judge, is reported as the upper bound: "
+        "simulator, folder:DIR, or none.",
+    )
+    upper_settings: Annotated[dict[str, Any], ExecutionOption()] = Field(
+        {}, description="Options of that generator, for example `pattern` of `folder`."
+    )
+
+    @field_validator("upper")
+    @classmethod
+    def _parse_upper(cls, name: str | None) -> str | None:
+        return None if name in ("", "none", "null") else name
+
+    @model_validator(mode="after")
+    def _check_settings(self) -> Self:
+        if self.upper_settings and self.upper is None:
+            raise ValueError("upper_settings are options of a generator; name it with the option upper")
+        return self
 
 
 def select_result_options(options: Options) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from .budget import Budget
 from .judge import Capability
 from .options import Options
 from .prompt import ObjectClass, Prompt
@@ -37,6 +38,8 @@ class Setup(Generic[OptionsT]):
         dry: For prompt sources: True if only the plan is wanted. Then images of prompts are not made; those that
             do not exist yet get their own, unused paths. For checks: True if only the presence of files matters
             (`t2i doctor`). Then they need not be read.
+        budget: What requests to a paid service may cost; see `t2i_core.api.budget`.
+        plans_online: True in the dry run of a run that may use the network. `offline` is set then, too.
     """
 
     argument: str | None
@@ -46,6 +49,28 @@ class Setup(Generic[OptionsT]):
     offline: bool = False
     labels: tuple[ObjectClass, ...] | None = None
     dry: bool = False
+    budget: Budget = field(default_factory=Budget, compare=False)
+    plans_online: bool = False
+
+    @property
+    def may_ask_services(self) -> bool:
+        """True if the run may ask services, also if this is its dry run. Then a check refuses a missing key."""
+        return self.plans_online or not self.offline
+
+
+@dataclass(frozen=True)
+class Price:
+    """The price of a component's requests to a paid service.
+
+    Attributes:
+        most: Returns the most that one item can cost, in USD, if no request is repeated. The arguments are an
+            `ImageRequest` and None, or a `Query` and its capability.
+        unknown: What the user must set before the price is known ("set price_per_image"). Empty if it is known.
+            Otherwise `most` is not called, and t2i refuses the component under `--max-cost`.
+    """
+
+    most: Callable[[Any, Capability | None], float]
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,12 +197,15 @@ class GeneratorInfo(_Info):
         reads_scene: True if it draws the prompt's scene, not only its text.
         labels: Returns every class it can draw, in a stable order, by which sinks number the classes of exported
             annotations. Needed if it reports what is really drawn (`Generated.truth`).
+        price: Returns the price of its requests, given its options; None if they cost nothing. A component with
+            a price sends no request without a reservation (`Setup.budget`). If None, they cost nothing.
     """
 
     create: Callable[[Setup[Any]], Generator]
     domain: Domain = PHOTOGRAPHS
     reads_scene: bool = False
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
+    price: Callable[[Any], Price | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,8 +259,7 @@ class JudgeInfo(_Info):
         by_people: True if it gives people's answers: it gets the place of each image in the run (`Image.place`),
             judges images of any domain, and can be asked only what people can be asked. t2i never chooses such a
             judge by itself.
-        paid: Returns True if requests may cost money, given argument and options. The plan then says how many
-            there are, before anything is asked. If None, they cost nothing.
+        price: Returns the price of its requests, as for a `GeneratorInfo`.
     """
 
     capabilities: Mapping[Capability, frozenset[str]]
@@ -242,7 +269,7 @@ class JudgeInfo(_Info):
     floor: float | str = 0.0
     reads_truth: bool = False
     by_people: bool = False
-    paid: Callable[[str | None, Any], bool] | None = None
+    price: Callable[[Any], Price | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

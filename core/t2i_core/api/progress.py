@@ -9,8 +9,8 @@ from typing import Protocol
 class Task(Protocol):
     """One stage of work."""
 
-    def advance(self, count: int = 1) -> None:
-        """Report that `count` more items are done."""
+    def advance(self, count: int = 1, failed: int = 0) -> None:
+        """Report that `count` more items are done, of which `failed` have failed."""
         ...
 
 
@@ -33,7 +33,7 @@ class Silent:
         """Open a stage that shows nothing."""
         return nullcontext(self)
 
-    def advance(self, count: int = 1) -> None:
+    def advance(self, count: int = 1, failed: int = 0) -> None:
         """Do nothing."""
 
     def note(self, message: str) -> None:

@@ -112,12 +112,13 @@ class _Stage:
         self.title = title
         self.total = total
         self.unit = unit
-        self.done = 0
+        self.done = self.failed = 0
         self.start = self.last = lines.clock()
 
-    def advance(self, count: int = 1) -> None:
+    def advance(self, count: int = 1, failed: int = 0) -> None:
         self.lines.check()
         self.done += count
+        self.failed += failed
         now = self.lines.clock()
         if now - self.last >= self.lines.every:
             self.last = now
@@ -130,7 +131,7 @@ class _Stage:
             self.lines.note(f"{self._describe_count()} in {format_duration(self.lines.clock() - self.start)}")
 
     def _describe_count(self) -> str:
-        return f"{self.title}: {self.done}/{self.total} {self.unit}"
+        return f"{self.title}: {self.done}/{self.total} {self.unit}{_describe_failed(self.failed)}"
 
 
 class _Bars:
@@ -144,7 +145,8 @@ class _Bars:
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage; its bar stays on the screen afterwards."""
         self.check()
-        yield _Bar(self, self.bars.add_task(escape_control_characters(title), total=total, unit=unit))
+        shown_title = escape_control_characters(title)
+        yield _Bar(self, self.bars.add_task(shown_title, total=total, unit=unit), shown_title)
         self.draw()
 
     def note(self, message: str) -> None:
@@ -184,14 +186,23 @@ class _NotebookBars(_Bars):
 class _Bar:
     """One stage of `_Bars`."""
 
-    def __init__(self, bars: _Bars, task: TaskID) -> None:
+    def __init__(self, bars: _Bars, task: TaskID, title: str) -> None:
         self.bars = bars
         self.task = task
+        self.title = title
+        self.failed = 0
 
-    def advance(self, count: int = 1) -> None:
+    def advance(self, count: int = 1, failed: int = 0) -> None:
         self.bars.check()
+        if failed:
+            self.failed += failed
+            self.bars.bars.update(self.task, description=f"{self.title}{_describe_failed(self.failed)}")
         self.bars.bars.advance(self.task, count)
         self.bars.draw(REFRESH)
+
+
+def _describe_failed(count: int) -> str:
+    return f", {count} failed" if count else ""
 
 
 def _make_bars() -> Bars:

@@ -170,6 +170,8 @@ class Prompt:
         texts: Candidate captions of those images.
         answer: Index of the right caption in `texts`.
         cluster: Prompts of one cluster are resampled together. If None, each prompt is its own cluster.
+        references: Captions of one image, of which `text` may be one; captions of generated images are compared
+            with them.
     """
 
     id: str
@@ -180,6 +182,7 @@ class Prompt:
     texts: tuple[str, ...] = ()
     answer: int | None = None
     cluster: str | None = None
+    references: tuple[str, ...] = ()
 
     @property
     def cluster_id(self) -> str:

@@ -6,12 +6,13 @@ The registry implements `Resolver` and offers it in the entry point group `t2i.r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from .adapter import Adapter
+from .environment import Environment
 from .errors import MissingDependency
 from .extension import Extension
 from .judge import Capability
@@ -21,7 +22,27 @@ from .plugin_info import Domain, Info, Kind, Setup
 OptionTable = Mapping[str, Mapping[str, Any]]
 """Options by component: `{"tiam": {"confidence": 0.5}, "judge:openai": {...}}`, values as text or plain data."""
 
+Isolate = Callable[[Kind, str, Mapping[str, Any], str | None], Any]
+"""Returns a component in its own environment, given its kind, its name as the user wrote it, its options and
+the installed distribution that offers it, if there is one."""
+
 InfoT_co = TypeVar("InfoT_co", bound=Info, covariant=True)
+
+
+class Identity(NamedTuple):
+    """Fingerprints of a component as the process that creates it forms them, in its own environment if it has one.
+
+    Attributes:
+        options: Options with which they were formed, where the run may have changed them afterwards.
+        fingerprint: SHA-256 (hex) of everything that its results depend on.
+        judge_fingerprint: The same for its answers about images.
+        code: SHA-256 (hex) of its code, which is a part of both; empty if only its environment knows it.
+    """
+
+    options: Mapping[str, Any]
+    fingerprint: str
+    judge_fingerprint: str
+    code: str = ""
 
 
 class ResolvedComponent(Protocol[InfoT_co]):
@@ -53,6 +74,36 @@ class ResolvedComponent(Protocol[InfoT_co]):
         ...
 
     @property
+    def argument(self) -> str | None:
+        """The text after the colon, or what a preset sets in its place; None without one."""
+        ...
+
+    @property
+    def environment(self) -> Environment | None:
+        """The environment that it runs in; None for that of this process."""
+        ...
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The options that the user gave."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of everything that its results depend on."""
+        ...
+
+    @property
+    def judge_fingerprint(self) -> str:
+        """SHA-256 (hex) of everything that its answers about images depend on."""
+        ...
+
+    @property
+    def identity(self) -> Identity:
+        """By what the process that creates it finds that its code and its weights are the same."""
+        ...
+
+    @property
     def dist(self) -> str:
         """The distribution of the plugin; empty if it comes from no plugin."""
         ...
@@ -67,7 +118,7 @@ class ResolvedComponent(Protocol[InfoT_co]):
         """The plugin's module."""
         ...
 
-    def setup(self) -> Setup[Any]:
+    def setup(self, device: str | None = None, batch_size: int | None = None, offline: bool = False) -> Setup[Any]:
         """Return the setup that its factory takes."""
         ...
 
@@ -106,6 +157,13 @@ class Resolver(Protocol[ComponentT_co]):
             BrokenPlugin: If its plugin fails to load.
             BadOption: If an option or the argument is wrong.
             MissingDependency: If a module is not installed.
+        """
+        ...
+
+    def with_environments(self, isolate: Isolate) -> Resolver[ComponentT_co]:
+        """Return a resolver that takes generators and judges with the option `environment` from a function.
+
+        Without one, it refuses that option.
         """
         ...
 
@@ -150,6 +208,10 @@ class Resolver(Protocol[ComponentT_co]):
 
     def list_extensions(self, group: str) -> Sequence[Extension]:
         """Return the entry points of a group by which plugins extend a plugin; import nothing."""
+        ...
+
+    def find_missing_dist(self, name: str) -> str | None:
+        """Return the distribution that offers a name but is not installed; None if no such one is known."""
         ...
 
 

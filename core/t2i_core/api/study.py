@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from .figure import Figure
     from .metric_output import Measure
 
+UPPER_BOUND = "upper bound"
+"""Beginning of the labels of models that only give an upper bound and are compared with no other."""
+
 
 @dataclass(frozen=True)
 class Study:

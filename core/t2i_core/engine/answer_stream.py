@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..api.errors import BrokenPlugin, T2IError
 from ..api.failure import Failure
@@ -25,6 +25,20 @@ LONG_PATIENCE = 500
 """The same for a plugin that has worked before; a bad prompt may have as many seeds."""
 
 
+class StreamAnswer(NamedTuple):
+    """One item with its answer.
+
+    Attributes:
+        item: The item.
+        value: The answer, or a Failure.
+        raised: True if the plugin raised, for this item alone.
+    """
+
+    item: Any
+    value: Any
+    raised: bool = False
+
+
 def stream_answers(
     work: Callable[[Iterable[ItemT]], Iterator[tuple[ItemT, Any]]],
     items: Iterable[ItemT],
@@ -37,12 +51,52 @@ def stream_answers(
         work: The plugin's function.
         items: The items to answer.
         who: Plugin and distribution, for messages.
-        has_worked: True if cached results show that the plugin works. A run that is repeated meets only the items
-            that failed before.
+        has_worked: See `Patience`.
 
     Raises:
         BrokenPlugin: If the plugin answers something else, stops taking items, or raises too often in a row.
     """
+    patience = Patience(who, has_worked)
+    for answer in iterate_answers(work, items, who):
+        patience.count(answer.value if answer.raised else None)
+        yield answer.item, answer.value
+
+
+class Patience:
+    """Counts failures in a row, and gives a plugin up that raises too often.
+
+    Args:
+        who: Plugin and distribution, for messages.
+        has_worked: True if cached results show that the plugin works. A run that is repeated meets only the items
+            that failed before.
+    """
+
+    def __init__(self, who: str, has_worked: bool = False) -> None:
+        self._who = who
+        self._raised_in_a_row = 0
+        self._patience = LONG_PATIENCE if has_worked else PATIENCE
+
+    def count(self, failure: Failure | None) -> None:
+        """Count one answer.
+
+        Args:
+            failure: What the plugin raised for the item; None if it answered.
+
+        Raises:
+            BrokenPlugin: If the plugin raised too often in a row.
+        """
+        if failure is None:
+            self._raised_in_a_row, self._patience = 0, LONG_PATIENCE
+            return
+        self._raised_in_a_row += 1
+        if self._raised_in_a_row >= self._patience:
+            raise BrokenPlugin(f"{self._who} failed {self._patience} times in a row, last with {failure.reason}")
+
+
+def iterate_answers(
+    work: Callable[[Iterable[ItemT]], Iterator[tuple[ItemT, Any]]], items: Iterable[ItemT], who: str
+) -> Iterator[StreamAnswer]:
+    """Yield each item with the plugin's answer, without patience. See `stream_answers`."""
     source = _Source(items)
     open_items: dict[int, ItemT] = {}
 
@@ -51,27 +105,21 @@ def stream_answers(
             open_items[id(item)] = item
             yield item
 
-    raised_in_a_row, patience = 0, LONG_PATIENCE if has_worked else PATIENCE
     while not source.exhausted:
         attempt = _Attempt(work, feed())
         answers = 0
         for answer in attempt:
             item, value = _match_answer(answer, open_items, who)
             answers += 1
-            raised_in_a_row, patience = 0, LONG_PATIENCE
-            yield item, value
+            yield StreamAnswer(item, value)
         if source.error is not None:
             raise source.error  # not the plugin's fault, whatever it did with it
         if not (source.exhausted or answers or open_items):
             raise BrokenPlugin(f"{who} stopped before it was done: {attempt.reason}") from attempt.error
         for item in list(open_items.values()):
             value, raised = _try_alone(work, item, who)
-            raised_in_a_row = raised_in_a_row + 1 if raised else 0
-            patience = patience if raised else LONG_PATIENCE
-            if raised_in_a_row >= patience:
-                raise BrokenPlugin(f"{who} failed {patience} times in a row, last with {value.reason}")
             del open_items[id(item)]
-            yield item, value
+            yield StreamAnswer(item, value, raised)
 
 
 class _Source(Iterator[ItemT]):

@@ -75,6 +75,8 @@ class CheckpointScorer:
             raise BadOption(
                 "CheckpointScorer takes no fresh: the images of the checkpoint before must come from the cache"
             )
+        if options.get("until"):
+            raise BadOption("CheckpointScorer takes no until: each checkpoint is measured on all samples")
         for name in ("model", "models", "images"):
             if name in options:
                 raise BadOption(f"CheckpointScorer takes no {name}: each call takes the model of its checkpoint")

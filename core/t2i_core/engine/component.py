@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from ..api.digest import digest_data
+from ..api.environment import Environment
 from ..api.errors import BadModel, BrokenPlugin
 from ..api.options import Options, select_result_options
 from ..api.plugin_info import (
@@ -26,6 +27,7 @@ from ..api.plugin_info import (
 )
 from ..api.prompt import ObjectClass
 from ..api.redaction import learn_secrets
+from ..api.resolver import Identity
 from ..files.digest import digest_files
 from ..files.package_files import digest_sources, is_in_package
 from .code.digest import digest_code, is_installed
@@ -48,6 +50,7 @@ class Component(Generic[InfoT]):
         own_code: Digest of its code, which the plan settles if the code is in no installed distribution.
         absent: True if its results depend on weights that are not on this machine. Only plans of dry runs have
             such components. Their fingerprints are made up, and nothing in the cache has them.
+        environment: The environment that it runs in; None for that of this process.
     """
 
     kind: Kind
@@ -61,6 +64,7 @@ class Component(Generic[InfoT]):
     given: Mapping[str, Any] = field(default_factory=dict, compare=False)
     own_code: str | None = None
     absent: bool = False
+    environment: Environment | None = None
 
     def __post_init__(self) -> None:
         learn_secrets(self.options)
@@ -113,6 +117,11 @@ class Component(Generic[InfoT]):
         """SHA-256 (hex) of everything that its answers depend on; a generator that judges itself has more."""
         further = self._judge_code if self.is_installed else ()
         return digest_data([self.fingerprint, self._digest_files(further)]) if further else self.fingerprint
+
+    @property
+    def identity(self) -> Identity:
+        """By what the process that creates it finds that its code and its weights are the same."""
+        return Identity({}, self.fingerprint, self.judge_fingerprint, self.code_digest)
 
     @property
     def _judge_code(self) -> tuple[str, ...]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
+from ..api.budget import Budget
 from ..api.errors import BadOption, NoJudge, NotHere, UnknownName, did_you_mean, join_clauses
-from ..api.plugin_guard import guard_plugin
+from ..api.executor import ExecutorInfo
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import JudgeInfo
+from ..api.prices import counts_as_free, refuse_unknown_price
 from ..api.resolver import OptionTable, Resolver, installed_resolver, split_judge
 from .code.keys import CodeKeys
 from .component import Component, settle_component
+from .isolation import Isolation
 from .job import declared_labels
 from .lifecycle import has_fingerprint, settle_on_machine
 from .request import Request
@@ -33,6 +37,7 @@ class ComponentFinder:
         dry: As given.
         offline: True if nothing may be downloaded.
         codes: Digests of code that is in no installed distribution.
+        budget: What paid components may spend.
         notes: Notes for the user.
         is_settled: False if the identity of a component depends on files that are not on this machine.
         without_classes: Judges whose classes are in a file that is not on this machine.
@@ -43,6 +48,7 @@ class ComponentFinder:
         self.dry = dry
         self.offline = request.offline or dry
         self.codes = CodeKeys()
+        self.budget = Budget(request.max_cost)
         self.notes: list[str] = []
         self.is_settled = True
         self.without_classes: set[str] = set()
@@ -51,11 +57,27 @@ class ComponentFinder:
         self._used: set[tuple[str, str]] = set()
 
     @property
+    def plans_online(self) -> bool:
+        """True in the dry run of a run that may use the network."""
+        return self.dry and not self.request.offline
+
+    @property
     def resolver(self) -> Resolver[Component[Any]]:
         """Finds components by name."""
         if self._resolver is None:
             self._resolver = installed_resolver()
         return self._resolver
+
+    def use_environments(self, executor: ExecutorInfo | None, note: Callable[[str], None]) -> None:
+        """Let generators and judges run in their own environments, if the executor can build them.
+
+        Args:
+            executor: The executor of the run; None for `local`.
+            note: Called with a message before an environment is built.
+        """
+        if executor is not None:
+            isolate = Isolation(executor, self.request.device, self.offline, note)
+            self._resolver = self.resolver.with_environments(isolate)
 
     def find(self, kind: Any, spec: Any, extra: Mapping[str, Any] | None = None) -> Component[Any]:
         """Look up a component that results depend on, and settle it here."""
@@ -96,11 +118,19 @@ class ComponentFinder:
 
     def check(self, found: Component[Any]) -> None:
         """Have a component check its argument and options, before anything is loaded."""
+        if self.request.max_cost is not None:
+            refuse_unknown_price(found)
+            if counts_as_free(found):
+                self.notes.append(
+                    f"--max-cost counts {describe_component(found)} as free; set its prices if it asks a paid "
+                    "service"
+                )
         check = found.info.loading.check
         if check is not None:
             try:
                 with guard_plugin(found, "to check its argument and options"):
-                    check(found.setup(self.request.device, offline=self.offline))
+                    setup = found.setup(self.request.device, offline=self.offline)
+                    check(replace(setup, plans_online=self.plans_online))
             except NotHere as error:
                 self.note_missing(error)
         has_classes = found.absent and isinstance(found.info, JudgeInfo) and found.info.labels is not None

@@ -40,6 +40,7 @@ from ..statistics import (
 from .common_prompts import identify_prompt
 from .facets import MOST_LEVELS, count_levels, list_facets
 from .job import Job
+from .model_list import uses_models
 
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 NO_INTERVAL = f"{NO_VARIATION}: no interval can be formed"
@@ -153,7 +154,9 @@ def _refuse_no_width(job: Job, found: Mapping[str, Estimate]) -> dict[str, Estim
 
 
 def find_incomparable(a: Job, b: Job) -> str | None:
-    """Return why two models' scores cannot be compared: they were measured differently; None if they can."""
+    """Return why two models' scores cannot be compared, because of how they were measured; None if they can."""
+    if not uses_models(a.instance):
+        return "the metric uses no model"
     if select_result_options(a.metric.options) != select_result_options(b.metric.options):
         return "the metric's options differ"
     judges = [
@@ -244,12 +247,17 @@ def _estimate_own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[di
     if not isinstance(job.instance, TableMetric):
         return _resample_scores(job, table, interval), set()
     with guard_plugin(job.metric, "to form intervals"):
-        formed = dict(job.instance.estimates(table, partial(_estimate_any_mean, job, interval)))
+        formed = dict(job.instance.estimates(table, make_mean(job, interval)))
         given = {name: estimate for name, estimate in formed.items() if estimate is not None}
         strange = next((e for e in given.values() if not isinstance(e, Estimate)), None)
         if strange is not None:
             raise TypeError(f"gave {type(strange).__name__}; it must give Estimate")
     return {**_resample_scores(job, table, interval, but=formed), **given}, set(formed) - set(given)
+
+
+def make_mean(job: Job, interval: Question) -> Callable[..., Estimate]:
+    """Return the function that forms intervals of means for a metric's own scores."""
+    return partial(_estimate_any_mean, job, interval)
 
 
 def _estimate_any_mean(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:

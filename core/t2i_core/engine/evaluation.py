@@ -70,7 +70,7 @@ def evaluate(
     sleep_while_waiting()
     with choose_progress(progress) as display:
         with use_cache(display.note):
-            run = run_plan(make_plan(request, resolver), display)
+            run = run_plan(make_plan(request, resolver, note=display.note), display)
         for failure in run.sink_failures:
             display.note(failure.reason)
     return run

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL.Image import Image as PILImage
 
+from ..api.budget import Budget
 from ..api.errors import T2IError
+from ..api.executor import ComponentSettings, Workers
 from ..api.failure import Failure
-from ..api.generator import Generated, ImageRequest
+from ..api.generator import Generated, Generator, ImageRequest
 from ..api.image import Image, Truth
 from ..api.plugin_guard import describe_component
-from ..api.plugin_info import ExistingImagesInfo
+from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo
 from ..api.progress import Progress
 from ..api.text import describe_error
 from ..files.decoding_rules import DEFAULT_RULES
 from ..files.digest import digest_file
 from ..results.run import Made
-from ..storage.store import Store
-from .answer_stream import stream_answers
+from ..storage.encoded_image import EncodedImage, encode_image
+from ..storage.store import IMAGES, Store, make_image_name
+from .answer_stream import Patience
+from .background import Background
+from .component import Component
+from .executors import open_workers
 from .job import SampleSet
-from .lifecycle import Execution, keep_settings, open_component
+from .lifecycle import Execution, add_note, keep_rate, keep_settings
 from .query_index import Failures
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
@@ -83,6 +91,9 @@ def generate(
         progress: Shows the progress to the user.
         before: What the pass gave before damaged images were dropped. Samples that failed then are not tried
             again.
+
+    Raises:
+        CostLimitReached: If the budget is spent; what is made is stored.
     """
     all_made, failures = before.made, dict(before.failures)
     for model, grids in group_by_model(image_sets):
@@ -90,29 +101,24 @@ def generate(
         failures |= missing.failures
         if not len(missing):
             if store.settings(model.fingerprint) is None:  # killed before they were stored, or damaged since
-                with open_component(model.component, how) as generator:
-                    keep_settings(store, model.component, generator, model.fingerprint)
+                with open_workers(GenerationTask(model.component, how.settings), how) as generator:
+                    keep_settings(store, model.component, generator.settings, model.fingerprint)
             continue
         with (
-            open_component(model.component, how) as generator,
-            progress.task(_make_title(model), len(missing), "images") as task,
+            open_workers(GenerationTask(model.component, how.settings), how) as generator,
+            progress.task(add_note(_make_title(model), generator.note), len(missing), "images") as task,
         ):
             started, done, failed = time.monotonic(), 0, 0
-            keys: dict[int, str] = {}
-            requests = _make_requests(missing, store, keys)
-            for request, answer in stream_answers(
-                generator.generate, requests, describe_component(model.component), missing.kept > 0
-            ):
-                key = keys.pop(id(request))
-                if (failure := _keep(store, key, answer)) is not None:
+            for key, failure in _make_images(model, missing, generator, store, how.budget):
+                if failure is not None:
                     failures[key] = failure
                     failed += 1
                 done += 1
-                task.advance()
+                task.advance(failed=failure is not None)
             seconds = time.monotonic() - started
-            keep_settings(store, model.component, generator, model.fingerprint)
-            if done:
-                store.put_rate(model.fingerprint, seconds / done)
+            keep_settings(store, model.component, generator.settings, model.fingerprint)
+            how.budget.end_run(f"{done - failed} of {len(missing)} images by {model.label} are made")
+            keep_rate(store, model.fingerprint, generator, seconds, done)
             all_made += Made(done - failed, seconds)
     return GeneratedImages(all_made, failures)
 
@@ -137,24 +143,36 @@ def find_missing(grids: Iterable[SampleGrid], store: Store, failures: Failures) 
     Images that exist already are looked up every time, because their files may have changed. If several samples
     share an image (a prompt given twice), the first one requests it.
     """
-    found, seen = Missing(), set[str]()
+    grids = list(grids)
+    found, seen, shared = Missing(), set[str](), _find_shared_prompts(grids)
     for grid in grids:
         places = array("Q")
         existing = isinstance(grid.model.component.info, ExistingImagesInfo)
         for block in iterate_blocks(grid):
             keys = [sample.key for sample in block]
             for sample, kept, never in zip(block, store.has_images(keys), store.failures(keys), strict=True):
-                if sample.key in seen or sample.key in failures:
+                if sample.key in failures or sample.key in seen:
                     continue
                 if never is not None:
                     found.failures[sample.key] = Failure(never, final=True)
                     continue
-                seen.add(sample.key)
+                if id(sample.prompt) in shared:
+                    seen.add(sample.key)
                 found.kept += kept
                 if existing or not kept:
                     places.append(sample.index)
         found.parts.append((grid, places))
     return found
+
+
+def _find_shared_prompts(grids: Sequence[SampleGrid]) -> set[int]:
+    """Return the ids of the prompt objects of which another one gives the same images.
+
+    Only their samples must be remembered, so that each image is requested once: a run may have millions.
+    """
+    prompts = [(grid.make_key_head(prompt), id(prompt)) for grid in grids for prompt in grid.prompts]
+    counts = Counter(head for head, _ in prompts)
+    return {number for head, number in prompts if counts[head] > 1}
 
 
 def _make_requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[ImageRequest]:
@@ -171,27 +189,98 @@ def _make_requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iter
                 yield request
 
 
-def _keep(store: Store, key: str, answer: Any) -> Failure | None:
-    """Store a generated image; return the reason if that fails."""
-    if isinstance(answer, Failure):
-        if answer.final:
-            store.put_failure(key, answer.reason)
-        return answer
-    if not isinstance(answer, Generated):
-        return Failure(f"the generator gave {type(answer).__name__}; it must give Generated or Failure")
+def _make_images(
+    model: Model, missing: Missing, generator: Workers, store: Store, budget: Budget
+) -> Iterator[tuple[str, Failure | None]]:
+    """Have images made and stored; yield the key of each one that is done, with its failure if it has one.
+
+    The images are encoded and stored beside the generator. None are requested once the budget is spent.
+    """
+    keys: dict[int, str] = {}
+    patience = Patience(describe_component(model.component), missing.kept > 0)
+    with Background[tuple[str, Failure | None]]() as background:
+        requests = takewhile(lambda _: not budget.is_spent, _make_requests(missing, store, keys))
+        for request, encode, raised in generator.answer(requests):
+            patience.count(encode() if raised else None)
+            yield from background.submit(partial(_keep, store, keys.pop(id(request)), encode))
+        yield from background.finish()
+
+
+def _keep(store: Store, key: str, encode: Callable[[], EncodedImage | Failure]) -> tuple[str, Failure | None]:
+    """Store a generated image; return its key and the reason if that fails."""
+    encoded = encode()
+    if isinstance(encoded, Failure):
+        if encoded.final:
+            store.put_failure(key, encoded.reason)
+        return key, encoded
     try:
-        image = answer.image
-        if isinstance(image, PILImage):
-            image = np.asarray(image.convert("RGB"))
-        fault = None if isinstance(image, Path) else find_image_fault(image, answer.truth)
-        if fault is not None:
-            return Failure(fault)
-        store.put_image(key, image, answer.record, answer.truth, answer.rules or DEFAULT_RULES)
+        store.put_image(key, encoded)
     except T2IError:
         raise
     except Exception as error:  # any fault of the image is this request's failure
-        return Failure(f"cannot be kept: {describe_error(error)}")
-    return None
+        return key, Failure(f"cannot be kept: {describe_error(error)}")
+    return key, None
+
+
+@dataclass(frozen=True)
+class GenerationTask:
+    """Generate images.
+
+    Attributes:
+        component: The generator.
+        settings: Settings of its setup.
+    """
+
+    component: Component[GeneratorInfo]
+    settings: ComponentSettings
+
+    def with_component(self, component: Any) -> GenerationTask:
+        """Return the same task for another component."""
+        return replace(self, component=component)
+
+    def work(self, instance: Generator, items: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Any]]:
+        """Have images generated."""
+        return iter(instance.generate(items))
+
+    def list_images(self, item: ImageRequest) -> tuple[Image, ...]:
+        """Return none: a generator reads no images."""
+        return ()
+
+    def take(self, item: ImageRequest, answer: Any) -> Callable[[], EncodedImage | Failure]:
+        """Copy the pixels; the returned function encodes them."""
+        try:
+            if isinstance(answer, Generated) and isinstance(answer.image, np.ndarray | PILImage):
+                answer = replace(answer, image=answer.image.copy(), record=dict(answer.record or {}))
+        except Exception as error:  # any fault of the image is this request's failure
+            answer = Failure(f"cannot be kept: {describe_error(error)}")
+        return partial(self._encode, item, answer)
+
+    def _encode(self, item: ImageRequest, answer: Any) -> EncodedImage | Failure:
+        """Return a generated image as the store keeps it, or why it cannot be kept."""
+        if isinstance(answer, Failure):
+            return answer
+        if not isinstance(answer, Generated):
+            return Failure(f"the generator gave {type(answer).__name__}; it must give Generated or Failure")
+        try:
+            image = answer.image
+            if isinstance(image, PILImage):
+                image = np.asarray(image.convert("RGB"))
+            fault = None if isinstance(image, Path) else find_image_fault(image, answer.truth)
+            if fault is not None:
+                return Failure(fault)
+            return encode_image(image, answer.record, answer.truth, answer.rules or DEFAULT_RULES)
+        except T2IError:
+            raise
+        except Exception as error:  # any fault of the image is this request's failure
+            return Failure(f"cannot be kept: {describe_error(error)}")
+
+    def write(self, encoded: Any, cache: Path) -> Any:
+        """Write an image's file into the cache folder, unless it is there already."""
+        if not isinstance(encoded, EncodedImage) or encoded.data is None:
+            return encoded
+        file = cache / IMAGES / make_image_name(encoded.digest)
+        is_there = file.exists() and digest_file(file) == encoded.digest
+        return replace(encoded, data=None) if is_there else encoded.write(file)
 
 
 def find_image_fault(pixels: Any, truth: Truth | None) -> str | None:

@@ -166,7 +166,7 @@ class Job(SampleSet):
         instance: The created metric.
         measures: Its measures, the headline first, with their bounds under its options.
         needs: Its needs, with their judges.
-        bound: Label of the model whose score is this one's upper bound; its own, if it is the bound itself.
+        bound: Label of the model whose score is this one's upper bound; its own, if it only measures the bound.
         by: The judges, if the run measures this metric with several; None if it does not.
     """
 

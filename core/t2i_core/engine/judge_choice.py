@@ -134,6 +134,8 @@ def _list_preferred(need: Need, settled: SettledMetric) -> list[tuple[str, str]]
         return []
     name = settled.defaults.judges[need.capability]
     metric, domain = settled.component, settled.domain
+    if need.capability in settled.instance.judges:
+        return [(name, f"the options of metric {metric.name!r} name it for {need.capability}")]
     there = domain.metrics.get(metric.info.name, Defaults())
     by_domain = name in {*domain.judges.values(), *there.judges.values()}
     whose = f"the domain {domain.name!r}" if by_domain else f"metric {metric.name!r}"

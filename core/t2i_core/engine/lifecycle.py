@@ -4,42 +4,54 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..api.budget import Budget
 from ..api.errors import BadModel, NotHere, T2IError
+from ..api.executor import ComponentSettings, Executor, Workers
 from ..api.plugin_guard import guard_plugin
+from ..api.resolver import ResolvedComponent
 from ..storage.store import Store
 from .component import Component
 
 
 @dataclass(frozen=True)
 class Execution:
-    """Settings of the execution, which do not affect results.
+    """Settings and executor of components, which do not affect results.
 
     Attributes:
-        device: `cpu`, `cuda`, `cuda:N` or `mps`. If None, the plugin chooses.
-        batch_size: Batch size. If None, the plugin chooses.
-        offline: True if nothing may be downloaded.
+        settings: Settings of all components.
+        executor: Runs them.
+        budget: What paid components may spend.
     """
 
-    device: str | None = None
-    batch_size: int | None = None
-    offline: bool = False
+    settings: ComponentSettings
+    executor: Executor
+    budget: Budget = field(default_factory=Budget)
 
 
 @contextmanager
-def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
+def open_component(
+    component: ResolvedComponent[Any], how: ComponentSettings, budget: Budget | None = None
+) -> Iterator[Any]:
     """Create a generator or judge, and release it and its memory afterwards.
+
+    Args:
+        component: The component.
+        how: Settings of its setup.
+        budget: What it may spend. If None, that is not limited.
 
     Raises:
         MissingDependency: If a module is not installed.
         BrokenPlugin: If the factory fails.
     """
     with guard_plugin(component, "to load"):
-        instance = component.info.create(component.setup(how.device, how.batch_size, how.offline))
+        setup = component.setup(how.device, how.batch_size, how.offline)
+        instance = component.info.create(replace(setup, budget=budget or setup.budget))
     try:
         yield instance
     except BaseException as error:
@@ -52,7 +64,8 @@ def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
         _close(component, instance)
     finally:
         del instance
-        gc.collect()
+        if "torch" in sys.modules:  # the memory of a device is released with the last tensor, even in a cycle
+            gc.collect()
 
 
 def settle_on_machine(component: Component[Any], device: str | None, offline: bool = False) -> Component[Any]:
@@ -121,13 +134,32 @@ def find_missing_weights(component: Component[Any], device: str | None = None) -
     return None
 
 
-def _close(component: Component[Any], instance: Any) -> None:
+def _close(component: ResolvedComponent[Any], instance: Any) -> None:
     if hasattr(instance, "close"):
         with guard_plugin(component, "to let go"):
             instance.close()
 
 
-def keep_settings(store: Store, component: Component[Any], instance: Any, fingerprint: str) -> None:
+def keep_settings(store: Store, component: Component[Any], settings: Mapping[str, Any], fingerprint: str) -> None:
     """Store the settings that a model or judge reports after its work."""
     with guard_plugin(component, "to say its settings as plain data"):
-        store.put_settings(fingerprint, getattr(instance, "settings", None) or {})
+        store.put_settings(fingerprint, settings)
+
+
+def keep_rate(store: Store, fingerprint: str, workers: Workers, elapsed: float, count: int) -> None:
+    """Store how many seconds of one worker an item takes.
+
+    Args:
+        store: The cache.
+        fingerprint: Fingerprint of the component.
+        workers: The workers, after their work.
+        elapsed: Seconds that the work has taken.
+        count: Number of items.
+    """
+    if count:
+        store.put_rate(fingerprint, (elapsed if workers.busy_seconds is None else workers.busy_seconds) / count)
+
+
+def add_note(title: str, note: str) -> str:
+    """Return the title of a task with a word about where it runs."""
+    return f"{title} ({note})" if note else title

@@ -18,6 +18,7 @@ from ..version import __version__
 from .component import Component
 from .plan import Plan
 from .preflight import read_floor
+from .request import LOCAL
 from .thread_pools import THREADS
 
 
@@ -53,11 +54,15 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "sinks": [sink.spec for sink in plan.sinks],
             "limit": request.limit,
             "common_prompts": request.common_prompts,
+            "until": request.until,
+            "margin": request.margin,
+            "max_images": request.max_images,
             "scenes": request.scenes,
             "interval": request.interval,
             "noise": request.noise,
             "max_failed": request.max_failed,
             "fresh": request.fresh,
+            "max_cost": request.max_cost,
             "offline": request.offline,
             "options": {name: dict(options) for name, options in request.options.items()},
         },
@@ -68,6 +73,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
                 "domain": model.component.info.domain.name,
                 "classes": None if model.classes is None else [asdict(each) for each in model.classes],
                 "reported": store.settings(model.fingerprint) or {},
+                "seconds": store.rate(model.fingerprint),
                 "reported_as_judge": _read_reported_as_judge(model.component, store),
                 "unshared_seeds": model.unshared_seeds,
             }
@@ -75,7 +81,12 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
         },
         "components": [
             *(
-                {"kind": c.kind, **c.manifest(), "reported": store.settings(c.fingerprint) or {}}
+                {
+                    "kind": c.kind,
+                    **c.manifest(),
+                    "reported": store.settings(c.fingerprint) or {},
+                    "seconds": _read_seconds(c, store),
+                }
                 for c in used.values()
             ),
             *({"kind": sink.kind, **sink.manifest()} for sink in plan.sinks),
@@ -85,6 +96,10 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "asked": request.device or "best",
             "batch_size": request.batch_size or "auto",
             "threads": os.environ.get(THREADS),
+            "executor": request.executor or LOCAL,
+            "address": request.address,
+            "workers": request.workers,
+            "gpus_per_worker": request.gpus_per_worker,
         },
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -92,6 +107,12 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
         "judges": _list_judges(plan),
     }
     return Manifest.model_validate({**fields, **outcome})
+
+
+def _read_seconds(component: Component[Any], store: Store) -> float | None:
+    """Return the seconds for an image of a generator, or an answer of a judge; None if they are not known."""
+    prints = {"generator": component.fingerprint, "judge": component.judge_fingerprint}
+    return store.rate(prints[component.kind]) if component.kind in prints else None
 
 
 def _read_reported_as_judge(model: Component[Any], store: Store) -> dict[str, Any] | None:

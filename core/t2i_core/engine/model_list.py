@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.errors import BadOption, BrokenPlugin
+from ..api.generator import Generator
+from ..api.metric import Metric, PairMetric
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo, MetricInfo
+from ..api.plugin_info import PHOTOGRAPHS, ExistingImagesInfo, GeneratorInfo, MetricInfo, Setup
 from ..api.prompt import ObjectClass
 from ..api.redaction import redact
 from .component import Component
@@ -14,6 +16,7 @@ from .component_finder import ComponentFinder
 from .job import declared_labels
 from .request import ModelRequest
 from .sample import Model
+from .settled_metric import settle_metric
 
 
 def list_models(finder: ComponentFinder) -> list[Model]:
@@ -31,23 +34,44 @@ def list_models(finder: ComponentFinder) -> list[Model]:
 
 
 def bring_models(finder: ComponentFinder) -> tuple[ModelRequest, ...]:
-    """Return the models that the options of a request's metrics bring, because the user named none.
+    """Return the models of a request that names none.
 
-    Raises:
-        BadOption: If they bring none.
+    These are the models that the options of its metrics bring, or a stand-in if none of its metrics uses a model;
+    otherwise the result is empty.
     """
     found: dict[str, ModelRequest] = {}
-    for asked in finder.request.metrics:
+    metrics = finder.request.metrics
+    for asked in metrics:
         metric: Component[MetricInfo] = finder.find("metric", asked)
         if metric.info.models is not None:
             with guard_plugin(metric, "to say which models its options bring"):
                 brought = metric.info.models(metric.options)
             found |= {label: ModelRequest(info, label) for label, info in brought.items() if label not in found}
-    if not found:
-        raise BadOption(
-            "no model to evaluate; name one with --model (t2i list-plugins --kind generator shows them)"
-        )
+    if not found and not any(uses_models(settle_metric(asked, PHOTOGRAPHS, finder).instance) for asked in metrics):
+        return (ModelRequest(NO_MODEL, NO_MODEL.name),) if metrics else ()
     return tuple(found.values())
+
+
+def uses_models(metric: Metric) -> bool:
+    """Return whether a metric needs generated images, or answers of the model itself.
+
+    A metric that asks judges only about existing images and texts uses no model. One without needs may use it.
+    """
+    needs = [way for need in metric.needs for way in need.ways]
+    asks = any(need.images == "generated" or need.source == "model" for need in needs)
+    return asks or not needs or isinstance(metric, PairMetric)
+
+
+def _refuse_to_generate(setup: Setup[Any]) -> Generator:
+    raise AssertionError("a metric that uses no model asked for an image")
+
+
+NO_MODEL = GeneratorInfo(
+    name="no model",
+    summary="Stands for the model in results of metrics that use none.",
+    create=_refuse_to_generate,
+    code=("engine/model_list.py",),
+)
 
 
 def label_generator(generator: Component[GeneratorInfo], label: str, settings: dict[str, Any]) -> Model:

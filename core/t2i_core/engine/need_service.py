@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..api.adapter import expand
 from ..api.errors import NoJudge
@@ -16,7 +17,7 @@ from .component_finder import ComponentFinder
 from .job import Served
 from .judge_choice import Panel, choose_judge
 from .pixels_judge import choose_pixels
-from .preflight import refuse_high_floor
+from .preflight import lower_floor, refuse_high_floor
 from .sample import Model
 from .settled_metric import SettledMetric
 
@@ -54,6 +55,12 @@ def _serve(
     if not find_capability(need.capability).judged:
         return Served(need, choose_pixels(), finder.codes.of_derived(need, metric))
     need, choice = choose_judge(need, settled, named, finder)
+    judge = lower_floor(need, choice.judge)
+    if judge is not choice.judge:
+        finder.notes.append(
+            f"judge {judge.spec!r} keeps detections down to {need.confidence:g}, which metric {metric.spec!r} uses"
+        )
+        choice = replace(choice, judge=judge)
     finder.mark_used(choice.judge)
     finder.check(choice.judge)
     if need.derive is not None and len(expand(choice.chain, Query())) != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ..api.progress import Progress
 from ..storage.store import Store
@@ -31,6 +32,12 @@ class Observations:
     failures: Failures
     damaged: frozenset[str] = frozenset()
 
+    def __or__(self, more: Observations) -> Observations:
+        """Return the observations of both."""
+        return Observations(
+            {**self.index, **more.index}, {**self.failures, **more.failures}, self.damaged | more.damaged
+        )
+
 
 def observe(
     jobs: Sequence[Job],
@@ -39,6 +46,7 @@ def observe(
     how: Execution,
     progress: Progress,
     before: Observations | None = None,
+    failed: Failures = MappingProxyType({}),
 ) -> Observations:
     """Ask the queries that have no answer, judge by judge, and derive the numbers that metrics need.
 
@@ -50,9 +58,11 @@ def observe(
         progress: Shows the progress to the user.
         before: What the pass gave before damaged images were repaired. Queries that failed then are not asked
             again, and those about an image that is still damaged fail now.
+        failed: Why other queries have no answer, which are not asked again either.
     """
     index: dict[tuple[int, tuple[str, ...]], QueryKeys] = {}
-    faults = QueryFaults(dict(before.failures) if before else {}, is_repaired=before is not None)
+    known = {**(before.failures if before else {}), **failed}
+    faults = QueryFaults(known, is_repaired=before is not None)
     for group in group_queries(jobs):
         of_group = index_queries(group, store, images.failures)
         walk = QueryWalk(group, of_group, images.failures, store)

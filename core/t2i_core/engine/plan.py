@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from ..api.budget import Budget
 from ..api.digest import digest_data
-from ..api.errors import BadOption, BrokenPlugin, NoJudge
+from ..api.errors import BadModel, BadOption, BrokenPlugin, NoJudge, NotHere, UnknownName
+from ..api.executor import ExecutorInfo
 from ..api.metric import PairMetric, StackedMetric, TableMetric
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import Defaults, ExistingImagesInfo, GeneratorInfo, JudgeInfo, MetricInfo, SinkInfo
 from ..api.prompt import Prompt
 from ..api.resolver import Resolver
+from ..api.study import UPPER_BOUND
 from ..results.asked_people import list_asked_needs
 from .common_prompts import describe_differences
 from .component import Component
 from .component_finder import ComponentFinder
+from .device_choice import settle_device
+from .executors import find_executor
 from .job import Job, SampleSet, name_panels
 from .judge_choice import Panel, list_panels
 from .model_list import bring_models, label_generator, list_models
 from .need_service import serve_needs
+from .observation_rounds import refuse_unfit_rounds
 from .preflight import refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_lists import KnownClasses, PromptLists
 from .request import Request
 from .run_identity import identify_job, identify_samples, make_folder_name
 from .sample import Model, SampleGrid
 from .settled_metric import SettledMetric, settle_metric
+from .stopping_rule import StoppingRule, make_stopping_rule
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,11 @@ class Plan:
         digest: The run's identity.
         installed: Every installed component.
         notes: Notes for the user (duplicates merged, prompts limited).
+        executor: Where components run; None for this process. No result depends on it.
+        budget: What paid components may spend.
         is_settled: False in a dry run if the identity depends on files that are not on this machine.
+        stopping: When the run stops early; the jobs then hold the most that it draws. None without `--until`. Only
+            that there is a rule belongs to the run's identity, so that a change of the rule is noticed.
     """
 
     request: Request
@@ -58,7 +69,10 @@ class Plan:
     digest: str
     installed: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
+    executor: ExecutorInfo | None
+    budget: Budget
     is_settled: bool = True
+    stopping: StoppingRule | None = None
 
     @property
     def sample_sets(self) -> tuple[SampleSet, ...]:
@@ -81,6 +95,7 @@ def make_plan(
     resolver: Resolver[Component[Any]] | None = None,
     dry: bool = False,
     with_sinks: bool = True,
+    note: Callable[[str], None] = lambda message: None,
 ) -> Plan:
     """Make the plan of a request, without loading weights.
 
@@ -90,27 +105,44 @@ def make_plan(
         dry: True if the plan is only shown: weights that the run would download, and images that prompt sources
             make, need not be here yet, and nothing is downloaded except lists of prompts.
         with_sinks: False to look up the sinks only: they are not checked, and the plan has none.
+        note: Called with a message about work that takes long, and with what prompt sources have spent, also if
+            the plan cannot be made.
 
     Raises:
         T2IError: If something is wrong with the request.
     """
     finder = ComponentFinder(request, resolver, dry)
+    finder.request, chosen = settle_device(request, finder.resolver)
+    if chosen:
+        finder.notes.append(chosen)
     if not request.models:
-        finder.request = replace(request, models=bring_models(finder))
-    return _Planner(finder).plan(with_sinks)
+        finder.request = replace(finder.request, models=bring_models(finder))
+        if not finder.request.models:
+            raise BadOption(
+                "no model to evaluate; name one with --model (t2i list-plugins --kind generator shows them)"
+            )
+    try:
+        return _Planner(finder, note).plan(with_sinks)
+    finally:
+        if spent := finder.budget.describe():
+            note(f"planning: {spent}")
 
 
 class _Planner:
     """Joins models, metrics, judges and prompts of one request to jobs."""
 
-    def __init__(self, finder: ComponentFinder) -> None:
+    def __init__(self, finder: ComponentFinder, note: Callable[[str], None]) -> None:
         self.finder = finder
+        self.note = note
         self.request = finder.request
         self.lists = PromptLists(finder)
         self.grids: dict[Any, SampleGrid] = {}
+        self.bounds: dict[tuple[Drawing, int], str] = {}
 
     def plan(self, with_sinks: bool) -> Plan:
         finder, request = self.finder, self.request
+        executor = find_executor(request, finder.resolver)
+        finder.use_environments(executor, self.note)
         models = list_models(finder)
         sinks = _find_sinks(finder, with_sinks)
         metrics: list[str | MetricInfo] = []
@@ -131,13 +163,18 @@ class _Planner:
             asked = self.share_prompts(asked)
         finder.notes += describe_differences([job for own in asked for job in own])
         jobs = [job for own in asked for job in self.add_bounds(own)]
+        refuse_unfit_rounds(jobs, request)
         images = [] if metrics else [self.make_sample_set(model) for model in models]
         finder.refuse_unused()
         if request.shard:
             part, parts = request.shard
             finder.notes.append(f"only part {part} of {parts} of the prompts and seeds")
-        digest = digest_data([*map(identify_job, jobs), *map(identify_samples, images), request.interval])
+        growing = [] if request.until is None else ["until"]
+        digest = digest_data(
+            [*map(identify_job, jobs), *map(identify_samples, images), request.interval, *growing]
+        )
         folder = request.out or Path("t2i-runs") / make_folder_name(jobs, images, digest)
+        stopping, jobs = make_stopping_rule(request, jobs)
         return Plan(
             request,
             tuple(jobs),
@@ -148,7 +185,10 @@ class _Planner:
             digest,
             finder.list_installed(),
             tuple(dict.fromkeys(finder.notes)),
+            executor,
+            finder.budget,
             finder.is_settled,
+            stopping,
         )
 
     def make_panels(self, settled: Mapping[str, SettledMetric], models: Sequence[Model]) -> list[list[Job]]:
@@ -248,37 +288,83 @@ class _Planner:
         return replace(job, grids=tuple(self.make_grid(model, prompts, job.seeds) for model in job.models))
 
     def add_bounds(self, jobs: Sequence[Job]) -> list[Job]:
-        """Add the jobs that measure the upper bound of one metric's jobs: one for all that are judged alike."""
-        found: list[Job] = []
-        bounds: list[Job] = []
-        labels = {model.label for job in jobs for model in job.models}
-        for job in jobs:
-            if job.instance.upper_bound is not None and not job.pairs:
-                bound = next((b for b in bounds if _is_judged_alike(b, job)), None)
-                if bound is None:
-                    bound = self.make_bound(job, len(bounds), labels)
-                    bounds.append(bound)
-                job = replace(job, bound=bound.bound)
-            found.append(job)
-        return found + bounds
+        """Add the jobs that measure the upper bound of one metric's jobs: one for all that are judged alike.
 
-    def make_bound(self, job: Job, number: int, taken: set[str]) -> Job:
-        """Return the same job on the images of the generator that its metric names, which gets no options."""
+        A model of the run that is the bound's generator, with the same settings, is not measured twice: its score
+        is the others' bound, and it has none itself.
+        """
+        found: list[Job] = []
+        bounds: list[tuple[Job, Job]] = []  # a job, and the one that measures its bound
+        for job in jobs:
+            if job.instance.upper_bound is None or job.pairs:
+                found.append(job)
+                continue
+            generator = self.find_bound(job)
+            if _draws_alike(job, generator):
+                found.append(job)
+                continue
+            alike = (other for other in jobs if _draws_alike(other, generator) and _is_judged_alike(other, job))
+            own = next(alike, None) or next((b for of, b in bounds if _is_judged_alike(of, job)), None)
+            if own is None:
+                drawing = _identify_drawing(generator)
+                before = sum(_identify_drawing(b.models[0].component) == drawing for _, b in bounds)
+                own = self.make_bound(job, generator, self.label_bound(generator, before, job, jobs))
+                bounds.append((job, own))
+            found.append(replace(job, bound=own.models[0].label))
+        return [*found, *(bound for _, bound in bounds)]
+
+    def find_bound(self, job: Job) -> Component[GeneratorInfo]:
+        """Return the generator of a job's upper bound, with the settings that the metric has for it alone."""
         finder, spec = self.finder, job.instance.upper_bound
         assert spec is not None
-        generator = finder.settle(finder.resolver.component("generator", spec, {}))
-        finder.check(generator)
-        label = f"upper bound{f' {number + 1}' if number else ''} ({generator.spec})"
-        if label in taken:
+        name = spec.partition(":")[0].rpartition("/")[2]
+        own = {f"generator:{name}": dict(job.instance.upper_settings)} if job.instance.upper_settings else {}
+        try:
+            generator: Component[GeneratorInfo] = finder.settle(finder.resolver.component("generator", spec, own))
+            finder.check(generator)
+        except NotHere:  # it names the generator, and how to fetch it
+            raise
+        except (UnknownName, BadModel) as error:
+            raise type(error)(f"upper bound of metric {job.metric.spec!r}: {error}") from error
+        return generator
+
+    def label_bound(self, generator: Component[GeneratorInfo], before: int, job: Job, jobs: Sequence[Job]) -> str:
+        """Return the label of a bound, which all metrics share whose bound is the same generator.
+
+        Args:
+            generator: The generator.
+            before: Number of bounds by this generator that the metric has already (other judges or prompts).
+            job: A job whose bound it is.
+            jobs: All jobs of the metric.
+        """
+        own = (_identify_drawing(generator), before)
+        if own not in self.bounds:
+            labels = set(self.bounds.values())
+            numbers = chain([""], (f" {number}" for number in count(2)))
+            spelled = (f"{UPPER_BOUND}{number} ({generator.spec})" for number in numbers)
+            self.bounds[own] = next(label for label in spelled if label not in labels)
+        label = self.bounds[own]
+        if any(label == model.label for other in jobs for model in other.models):
             raise BadOption(
                 f"the label {label!r} is taken by the upper bound of metric {job.metric.spec!r}; choose another"
             )
-        model = label_generator(generator, label, {})
-        return replace(job, grids=(self.make_grid(model, job.prompts, job.seeds),), bound=label)
+        return label
+
+    def make_bound(self, job: Job, generator: Component[GeneratorInfo], label: str) -> Job:
+        """Return the same job on the images of a generator, under those of its seeds that existing images have."""
+        model = label_generator(generator, label, dict(job.instance.upper_settings))
+        there = _list_seeds(generator)
+        seeds = tuple(seed for seed in job.seeds if there is None or seed in there)
+        if not seeds:
+            raise BadOption(
+                f"metric {job.metric.spec!r}, option upper: {generator.spec} has images with "
+                f"{_name_seeds(there)}, but the run has {_name_seeds(job.seeds)}; choose common ones with --seeds"
+            )
+        return replace(job, grids=(self.make_grid(model, job.prompts, seeds),), bound=label)
 
     def make_grid(self, model: Model, prompts: tuple[Prompt, ...], seeds: tuple[int, ...]) -> SampleGrid:
         """Return a model's samples, the same object for all metrics that use the same ones."""
-        key = (model.label, model.component.spec, id(prompts), seeds)
+        key = (model.label, _identify_drawing(model.component), id(prompts), seeds)
         if key not in self.grids:
             self.grids[key] = SampleGrid(model, prompts, seeds, self.request.noise, self.request.shard)
         return self.grids[key]
@@ -287,11 +373,8 @@ class _Planner:
         """Return the seeds that the user names, those of existing images, or the metric's number of them."""
         if self.request.seeds is not None:
             return self.request.seeds
-        info = generator.info
-        if isinstance(info, ExistingImagesInfo) and info.seeds is not None:
-            with guard_plugin(generator, "to say its seeds"):
-                return tuple(info.seeds(generator.setup()))
-        return tuple(range(defaults.seeds or 1))
+        there = _list_seeds(generator)
+        return tuple(range(defaults.seeds or 1)) if there is None else there
 
 
 def _find_sinks(finder: ComponentFinder, checked: bool) -> tuple[Component[SinkInfo], ...]:
@@ -303,11 +386,43 @@ def _find_sinks(finder: ComponentFinder, checked: bool) -> tuple[Component[SinkI
     return tuple(found)
 
 
-def _is_judged_alike(bound: Job, job: Job) -> bool:
-    """Return whether a bound also holds for a job: same judges, same questions, same prompts and seeds."""
-    judges = [[s.choice and s.choice.judge.fingerprint for s in one.needs] for one in (bound, job)]
+def _list_seeds(generator: Component[GeneratorInfo]) -> tuple[int, ...] | None:
+    """Return the seeds of existing images; None for a generator that draws any seed."""
+    info = generator.info
+    if not isinstance(info, ExistingImagesInfo) or info.seeds is None:
+        return None
+    with guard_plugin(generator, "to say its seeds"):
+        return tuple(info.seeds(generator.setup()))
+
+
+def _name_seeds(seeds: Sequence[int] | None) -> str:
+    """Return seeds in words, the first ten of them."""
+    if not seeds:
+        return "no seed"
+    text = ", ".join(map(str, seeds[:10]))
+    return f"seed {text}" if len(seeds) == 1 else f"seeds {text}{', ...' if len(seeds) > 10 else ''}"
+
+
+Drawing = tuple[str, str | None, str, str]
+"""Name, argument, distribution and digest of the options of a generator."""
+
+
+def _identify_drawing(generator: Component[GeneratorInfo]) -> Drawing:
+    """Return what distinguishes the images of one generator from another's; weights and code need not be read."""
+    options = digest_data(generator.options.model_dump(mode="json"))
+    return generator.info.name, generator.argument, generator.dist, options
+
+
+def _draws_alike(job: Job, generator: Component[GeneratorInfo]) -> bool:
+    """Return whether a job's only model is a generator with the same argument and options."""
+    return _identify_drawing(job.models[0].component) == _identify_drawing(generator)
+
+
+def _is_judged_alike(other: Job, job: Job) -> bool:
+    """Return whether two jobs have one upper bound: same judges, same questions, same prompts and seeds."""
+    judges = [[s.choice and s.choice.judge.fingerprint for s in one.needs] for one in (other, job)]
     return (
-        bound.metric.options == job.metric.options
+        other.metric.options == job.metric.options
         and judges[0] == judges[1]
-        and (bound.prompts, bound.seeds) == (job.prompts, job.seeds)
+        and (other.prompts, other.seeds) == (job.prompts, job.seeds)
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..api.adapter import find_sources
 from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge, join_clauses
 from ..api.image import Image
-from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, TableMetric
+from ..api.metric import AdaptiveMetric, Metric, PairMetric, PromptMetric, SetMetric, TableMetric
 from ..api.metric_input import Need
 from ..api.observation import list_capabilities
 from ..api.options import resolve_number
@@ -129,6 +129,22 @@ def read_floor(judge: Component[JudgeInfo]) -> float:
         raise BrokenPlugin(f"{describe_component(judge)}: its floor: {error}") from error
 
 
+def lower_floor(need: Need, judge: Component[JudgeInfo]) -> Component[JudgeInfo]:
+    """Return a judge that keeps all answers that a metric uses, if its floor is an option that the user left open.
+
+    Raises:
+        BrokenPlugin: If the floor is the name of no option.
+    """
+    option = judge.info.floor
+    if (
+        not isinstance(option, str)
+        or option in judge.options.model_fields_set
+        or read_floor(judge) <= need.confidence
+    ):
+        return judge
+    return replace(judge, options=judge.options.model_copy(update={option: need.confidence}))
+
+
 def refuse_high_floor(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:
     """Refuse a judge that drops answers that the metric uses, because the score would silently be another one.
 
@@ -188,7 +204,8 @@ def refuse_mixed_kinds(component: Component[MetricInfo], metric: Metric) -> None
 _log = logging.getLogger(__name__)
 
 _OWN_ATTRIBUTES: Mapping[type[Metric], tuple[str, ...]] = {
-    TableMetric: ("aggregates", "prepare", "remarks", "ranges", "estimates"),
+    TableMetric: ("aggregates", "computes_headline", "prepare", "remarks", "ranges", "estimates"),
     PairMetric: ("crossed", "raters", "set_models"),
+    AdaptiveMetric: ("adaptive", "begin_rounds", "add_round"),
 }
 """Attributes that only one kind of metric has."""

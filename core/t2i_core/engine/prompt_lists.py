@@ -20,7 +20,7 @@ from .component import Component
 from .component_finder import ComponentFinder
 from .job import Job
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts, merge_sources
-from .scene_reading import find_vocabulary, read_scenes
+from .scene_reader import find_vocabulary, read_scenes
 
 SourceName = str | PromptSourceInfo
 """A prompt source: its name, the path of a prompt file, or its descriptor."""
@@ -170,13 +170,16 @@ class PromptLists:
                 f"yet; run `t2i prefetch {classes.unknown}` first"
             )
         labels = classes.labels if source.info.reads_labels else None
-        load = partial(load_prompts, source, labels, dry=self._finder.dry)
-        try:
-            return load(offline=self._finder.offline)
-        except NotHere:
-            if self._finder.offline == self._request.offline:
-                raise
-            return load(offline=False)  # a plan needs the list
+        budget = self._finder.budget
+        finder = self._finder
+        load = partial(load_prompts, source, labels, budget, dry=finder.dry, plans_online=finder.plans_online)
+        with budget.charge_to(f"prompt source {source.spec}"):
+            try:
+                return load(offline=self._finder.offline)
+            except NotHere:
+                if self._finder.offline == self._request.offline:
+                    raise
+                return load(offline=False)  # a plan needs the list
 
 
 def _join_names(names: Sequence[SourceName]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..api.budget import Budget
 from ..api.errors import BadPrompts, BrokenPlugin
 from ..api.facet_levels import join_levels
 from ..api.plugin_guard import describe_component, guard_plugin
@@ -22,15 +23,27 @@ from .component import Component
 def load_prompts(
     source: Component[PromptSourceInfo],
     labels: tuple[ObjectClass, ...] | None,
+    budget: Budget | None = None,
     offline: bool = False,
     dry: bool = False,
+    plans_online: bool = False,
 ) -> list[Prompt]:
     """Return a source's prompts.
+
+    Args:
+        source: The source.
+        labels: The classes that the judge knows, if the source reads them.
+        budget: What it may spend. If None, that is not limited.
+        offline: True if nothing may be downloaded.
+        dry: True if only the plan is wanted.
+        plans_online: True if it is the plan of a run that may use the network.
 
     Raises:
         BrokenPlugin: If the source fails.
     """
-    return collect_prompts(source, source.info.prompts, source.setup(offline=offline, labels=labels, dry=dry))
+    setup = source.setup(offline=offline, labels=labels, dry=dry)
+    setup = replace(setup, budget=budget or setup.budget, plans_online=plans_online)
+    return collect_prompts(source, source.info.prompts, setup)
 
 
 def collect_prompts(
@@ -77,6 +90,10 @@ def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tu
             raise BadPrompts(
                 f"prompts {name!r}: id or cluster of {p.id!r} has a NUL character or half a surrogate pair, which "
                 "tables cannot store"
+            )
+        if not (isinstance(p.references, tuple) and all(isinstance(t, str) and t.strip() for t in p.references)):
+            raise BadPrompts(
+                f"prompts {name!r}: the references of {p.id!r} must be a tuple of texts, none of them blank"
             )
         if not isinstance(p.scene, Scene | None):
             raise BadPrompts(
@@ -157,25 +174,46 @@ def limit_prompts(sources: Sequence[Sequence[Prompt]], limit: int | None) -> tup
 
 
 def _sample_prompts(prompts: Sequence[Prompt], limit: int) -> tuple[Prompt, ...]:
-    """Return `limit` prompts in their own order, spread over the levels of their facets.
+    """Return `limit` prompts in their own order, spread over the levels of their facets."""
+    if limit >= len(prompts):
+        return tuple(prompts)
+    return tuple(prompts[i] for i in sorted(_draw_order(prompts, limit)))
+
+
+def order_prompts(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
+    """Return prompts in a fixed random order of which each beginning is spread over the levels of their facets."""
+    return tuple(prompts[i] for i in _draw_order(prompts, len(prompts)))
+
+
+def _draw_order(prompts: Sequence[Prompt], count: int) -> list[int]:
+    """Return the places of `count` prompts in the order in which they are drawn.
 
     Prompts are taken one by one in a fixed random order, each time one whose facet levels were taken least.
     """
-    if limit >= len(prompts):
-        return tuple(prompts)
     order = np.random.default_rng(0).permutation(len(prompts))
     codes = _facet_codes([prompts[i] for i in order])
-    taken_levels = np.zeros(codes.max(initial=0) + 1)
-    free = np.ones(len(prompts), bool)
+    if not codes.size:
+        return [int(place) for place in order[:count]]
+    groups, own = np.unique(codes, axis=0, return_inverse=True)  # prompts of the same levels are taken in order
+    waiting: list[list[int]] = [[] for _ in groups]
+    for place in reversed(range(len(prompts))):
+        waiting[own.ravel()[place]].append(place)
+    with_level: list[list[int]] = [[] for _ in range(codes.max() + 1)]
+    for group, levels in enumerate(groups):
+        for level in levels:
+            with_level[level].append(group)
+    groups_of = [np.array(each) for each in with_level]
+    # how often a group's levels were taken counts first, the place of its next prompt second
+    rank = np.array([places[-1] for places in waiting], np.float64)
     chosen = []
-    for _ in range(limit):
-        crowding = taken_levels[codes].sum(axis=1) if codes.size else np.zeros(len(prompts))
-        best = int(np.argmin(np.where(free, crowding, np.inf)))
-        free[best] = False
-        chosen.append(int(order[best]))
-        if codes.size:
-            taken_levels[codes[best]] += 1
-    return tuple(prompts[i] for i in sorted(chosen))
+    for _ in range(count):
+        best = int(rank.argmin())
+        place = waiting[best].pop()
+        chosen.append(int(order[place]))
+        rank[best] += waiting[best][-1] - place if waiting[best] else np.inf
+        for level in groups[best]:
+            rank[groups_of[level]] += len(prompts)
+    return chosen
 
 
 def _facet_codes(prompts: Iterable[Prompt]) -> np.ndarray:

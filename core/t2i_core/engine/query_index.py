@@ -168,7 +168,13 @@ def make_gone_error(store: Store, item: Item) -> BadFolder:
 Gather = Callable[[Sequence[Item], Need | None, Store, Failures], list[tuple[Sample, ...] | Failure]]
 
 
-def index_queries(group: QueryGroup, store: Store, failed: Failures, gathering: Gather = gather) -> QueryIndex:
+def index_queries(
+    group: QueryGroup,
+    store: Store,
+    failed: Failures,
+    gathering: Gather = gather,
+    look: Callable[[str, Query], None] = lambda key, query: None,
+) -> QueryIndex:
     """Compute the key of every query of a group.
 
     Args:
@@ -176,12 +182,15 @@ def index_queries(group: QueryGroup, store: Store, failed: Failures, gathering: 
         store: The cache.
         failed: Why samples have no image; nothing is asked about them.
         gathering: Gathers the samples.
+        look: Called with each key and its query, unless the samples are gathered by `gather`.
     """
     index: dict[tuple[int, tuple[str, ...]], QueryKeys] = {}
     for job, served in group.per_run():
         keys = index[served.address(job.grids)] = QueryKeys()
         shared = list_shared_queries(job, served)
         keys.append([key for key, _ in shared], [hash_images(query.images) for _, query in shared])
+        for key, query in shared:
+            look(key, query)
     for grids, asking in group.per_item():
         of_needs = [(job, served, _start_key(job, served), QueryKeys()) for job, served in asking]
         index |= {served.address(grids): keys for _, served, _, keys in of_needs}
@@ -196,9 +205,10 @@ def index_queries(group: QueryGroup, store: Store, failed: Failures, gathering: 
                     samples[images] = gathering(block, served.need, store, failed)
                 for item, own in zip(block, samples[images], strict=True):
                     queries = make_queries(job, served, item, own)
-                    keys.append(
-                        [observation_key(head, q) for q in queries], [hash_images(q.images) for q in queries]
-                    )
+                    its_keys = [observation_key(head, query) for query in queries]
+                    keys.append(its_keys, [hash_images(query.images) for query in queries])
+                    for key, query in zip(its_keys, queries, strict=True):
+                        look(key, query)
     return index
 
 

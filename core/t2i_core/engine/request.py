@@ -26,6 +26,7 @@ from .request_values import (
     read_people,
     read_seeds,
     read_shard,
+    read_until,
     split_label,
 )
 
@@ -37,6 +38,12 @@ PLUGIN_COMMAND = "a plugin's command"
 
 RUNNING = ("eval", "generate", PLUGIN_COMMAND)
 """Commands that run an evaluation."""
+
+LOCAL = "local"
+"""The executor that runs components in this process."""
+
+AUTO = "auto"
+"""The device that stands for all GPUs."""
 
 MAX_MODELS = 10_000
 """Number of models that one `ModelRequest` may stand for."""
@@ -196,6 +203,31 @@ class Request:
         ),
         CommandOption("N", commands=RUNNING),
     ] = None
+    until: Annotated[
+        str | None,
+        ReadBy(read_until, str | None),
+        Field(
+            description="Draw images in looks and stop when it is safe: verdict (each pair of models differs, or "
+            "surely by less than --margin), best (no other model may be better) or width=W (each score's interval "
+            "is at most W wide). The prompts and seeds are the most that is drawn."
+        ),
+        CommandOption("width=W|verdict|best", commands=("eval",)),
+    ] = None
+    margin: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            allow_inf_nan=False,
+            description="With --until verdict or best: the smallest difference that matters, in the unit of the "
+            "score. Default: 0.05, if the score has a range.",
+        ),
+        CommandOption("M", commands=("eval",)),
+    ] = None
+    max_images: Annotated[
+        int | None,
+        Field(ge=1, description="With --until: draw at most N images, of all models together."),
+        CommandOption("N", commands=("eval",)),
+    ] = None
     common_prompts: Annotated[
         bool,
         Field(
@@ -229,7 +261,10 @@ class Request:
     device: Annotated[
         str | None,
         AfterValidator(check_device),
-        Field(description="cpu, cuda, cuda:1 or mps. Default: the best there is."),
+        Field(
+            description="cpu, cuda, cuda:1 or mps; auto: all GPUs, by executor ray if that is installed. Default: "
+            "the best one."
+        ),
         CommandOption("D", commands=(*RUNNING, "prefetch")),
     ] = None
     batch_size: Annotated[
@@ -240,6 +275,49 @@ class Request:
             "component's own number."
         ),
         CommandOption("N|auto", commands=RUNNING),
+    ] = None
+    executor: Annotated[
+        str | None,
+        Field(
+            description="Where components run: local (this process) or ray (workers on the GPUs of this machine "
+            "or of a cluster). Default: local, or what --device auto chooses."
+        ),
+        CommandOption("NAME", commands=RUNNING),
+    ] = None
+    address: Annotated[
+        str | None,
+        Field(
+            description="With --executor ray: address of a running cluster (auto, HOST:PORT or ray://HOST:PORT)."
+        ),
+        CommandOption("ADDRESS", commands=RUNNING),
+    ] = None
+    workers: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="With --executor ray: number of workers of each component. Default: one per GPU, or per "
+            "two CPUs without one.",
+        ),
+        CommandOption("N", commands=RUNNING),
+    ] = None
+    gpus_per_worker: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            description="With --executor ray: GPUs of a worker; 0.5 lets two workers share one. Default: 1 where "
+            "there is a GPU.",
+        ),
+        CommandOption("G", commands=RUNNING),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            description="Stop before this command spends more US dollars than this on paid components, by the "
+            "prices in their options. What is kept costs nothing, and what earlier commands spent does not count.",
+        ),
+        CommandOption("USD", commands=RUNNING),
     ] = None
     shard: Annotated[
         tuple[int, int] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from operator import index
@@ -113,6 +114,19 @@ def read_batch_size(value: Any) -> int | None:
     return int(text)
 
 
+def read_until(value: Any) -> str | None:
+    """Read when a run may stop: `verdict`, `best` or `width=W`. Raises ValueError."""
+    if value is None:
+        return None
+    goal, _, width = str(value).strip().partition("=")
+    try:
+        if (goal in ("verdict", "best") and not width) or (goal == "width" and 0 < float(width) < math.inf):
+            return f"width={float(width):g}" if goal == "width" else goal
+    except ValueError:
+        pass
+    raise ValueError(f"must be verdict, best, or width=W with W above 0, for instance width=0.05 (got {value!r})")
+
+
 def read_people(value: str) -> str:
     """Return a judge that gives people's answers, `NAME:FILE`. Raises ValueError if it names no file."""
     name, _, file = value.partition(":")
@@ -123,6 +137,6 @@ def read_people(value: str) -> str:
 
 def check_device(value: str | None) -> str | None:
     """Return the name of a device. Raises ValueError if it is none."""
-    if value is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", value):
-        raise ValueError(f"must be cpu, cuda, cuda:N or mps (got {value!r})")
+    if value is not None and not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", value):
+        raise ValueError(f"must be auto, cpu, cuda, cuda:N or mps (got {value!r})")
     return value

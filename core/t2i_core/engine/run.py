@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
-from ..api.errors import BadFolder, T2IError
+from ..api.budget import Spending
+from ..api.executor import ComponentSettings
 from ..api.progress import Progress, Silent
 from ..io.prompt_file import write_prompts
 from ..results.manifest import Manifest, parse_manifest
@@ -15,16 +18,21 @@ from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
 from .correction import correct_scores
+from .earlier_runs import Key, add_notes, note_earlier_runs
+from .executors import open_executor
 from .generation import GeneratedImages, drop_damaged, generate
+from .growth import Growth, grow
 from .imagefolder import open_image_folders
 from .lifecycle import Execution
 from .manifest import get_time, make_manifest
 from .measurement import Measurements, measure
-from .observation import Observations, observe
+from .observation import Observations
+from .observation_rounds import observe_in_rounds
 from .outcomes import Outcomes, count_images
 from .plan import Plan
 from .preflight import check_references
 from .query_index import Failures
+from .run_record import RunRecord
 from .sample_images import ImageChecks, check_images, iterate_images
 from .sample_list import (
     LOST_COLUMNS,
@@ -36,6 +44,9 @@ from .sample_list import (
 )
 from .score import Scored, describe_failure, describe_truncated, make_verdict, score
 from .sinks import write_to_sinks
+from .spending import read_spending, record_spending
+from .stopped_scores import adjust_for_stop
+from .stopping_rule import refuse_changed_rule
 
 
 def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
@@ -49,21 +60,28 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
     with (
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
+        open_executor(plan.executor, request, store, progress) as executor,
     ):
-        work = _RunState(plan, folder, store, progress, get_time())
+        settings = ComponentSettings(request.device, request.batch_size, request.offline)
+        how = Execution(settings, executor, plan.budget)
+        earlier = note_earlier_runs(plan) if request.shard is None else {}
+        work = _RunState(plan, folder, store, progress, how, get_time(), read_spending(folder), earlier)
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written again")
+        refuse_changed_rule(plan.stopping, folder.path)
         begun = None
         if request.shard is None and not folder.finished():
-            begun = make_manifest(plan, store, work.started)
-            folder.write_manifest(begun.to_json())
+            stopping = plan.stopping and plan.stopping.make_record()
+            begun = make_manifest(plan, store, work.started, spent=work.record_spending(), stopping=stopping)
+        record = RunRecord(folder, begun)
         try:
-            return _carry_out(work)
-        except T2IError as error:
-            if begun is not None:
-                _record_error(folder, begun, error)
+            return _carry_out(work, record)
+        except BaseException as error:
+            record.write_end(error, work.record_spending, has_spent=bool(plan.budget.spent))
             raise
         finally:
+            if spent := plan.budget.describe():
+                progress.note(spent)
             follow_changes(plan.jobs, plan.models)
 
 
@@ -76,39 +94,72 @@ class _RunState:
         folder: The run's folder.
         store: The cache.
         progress: Shows the progress to the user.
+        how: How components run.
         started: When the run began.
+        spent_before: What paid components spent in earlier commands on the run, or on this shard of it.
+        earlier: Notes on results that smaller runs gave before.
     """
 
     plan: Plan
     folder: RunFolder
     store: Store
     progress: Progress
+    how: Execution
     started: str
+    spent_before: Mapping[str, Spending]
+    earlier: Mapping[Key, str]
+
+    def record_spending(self) -> dict[str, dict[str, float]]:
+        """Record what each paid component has spent on the run so far; return it for the manifest."""
+        return record_spending(self.folder, self.spent_before, self.how.budget.spending)
 
 
-def _carry_out(work: _RunState) -> Run:
+def _carry_out(work: _RunState, record: RunRecord) -> Run:
     plan, store, progress = work.plan, work.store, work.progress
     check_references(plan.jobs, store, progress)
     _note_damaged(drop_damaged(plan.images, store, progress), progress)
-    images = generate(plan.image_sets, store, _execute(plan), progress)
-    observations = observe(plan.jobs, images, store, _execute(plan), progress)
-    if observations.damaged:
-        images, observations = _repair(work, images, observations)
+    growth = None
+    if plan.stopping is not None:
+        growth = grow(
+            plan,
+            plan.stopping,
+            partial(_draw, work),
+            store,
+            lambda looks: record.write_looks(looks, work.record_spending()),
+            progress,
+        )
+        plan = growth.plan
+        work = replace(work, plan=plan)
+    images, observations = _draw(
+        work, plan, growth.images if growth else GeneratedImages(), growth.failures if growth else {}
+    )
     if plan.request.shard is not None:
         return _summarize_shard(work, images, observations)
     measured = measure(plan.jobs, images, observations, store, progress)
+    del observations  # the keys of all queries: 48 bytes for each
     # only records are checked: the files are looked at when they are linked into the folder
     checks = check_images(iterate_images(plan, store, images.failures, progress, "checking samples", look=False))
-    scored = score(plan, measured, checks)
+    scored = add_notes(score(plan, measured, checks), work.earlier)
     if plan.people is not None:
         scored = correct_scores(plan, scored, measured, store, images.failures, progress)
-    manifest = _write(work, images.failures, measured, checks, scored)
+    if growth is not None:
+        scored = adjust_for_stop(scored, growth)
+    manifest = _write(work, images.failures, measured, checks, scored, growth)
     run = Run(work.folder.path, manifest, manifest.failed, made=images.made)
-    return replace(run, sink_failures=write_to_sinks(plan.sinks, run, _execute(plan), progress))
+    return replace(run, sink_failures=write_to_sinks(plan.sinks, run, work.how.settings, progress))
+
+
+def _draw(
+    work: _RunState, plan: Plan, before: GeneratedImages, failed: Failures
+) -> tuple[GeneratedImages, Observations]:
+    """Generate the images of a plan and observe them, except what failed at an earlier look of a growing run."""
+    images = generate(plan.image_sets, work.store, work.how, work.progress, before)
+    observations = observe_in_rounds(plan.jobs, images, work.store, work.how, work.progress, failed=failed)
+    return _repair(work, plan, images, observations) if observations.damaged else (images, observations)
 
 
 def _repair(
-    work: _RunState, images: GeneratedImages, observations: Observations
+    work: _RunState, plan: Plan, images: GeneratedImages, observations: Observations
 ) -> tuple[GeneratedImages, Observations]:
     """Generate images again that judges found damaged, and observe them. Nothing that failed is tried again.
 
@@ -116,21 +167,17 @@ def _repair(
     light in the second pass, when other judges may have answered about the image; both passes then complete their
     work.
     """
-    plan, store, progress = work.plan, work.store, work.progress
+    store, progress = work.store, work.progress
     for digest in observations.damaged:
         store.forget_image(digest)
     _note_damaged(len(observations.damaged), progress)
-    images = generate(plan.image_sets, store, _execute(plan), progress, images)
-    return images, observe(plan.jobs, images, store, _execute(plan), progress, observations)
+    images = generate(plan.image_sets, store, work.how, progress, images)
+    return images, observe_in_rounds(plan.jobs, images, store, work.how, progress, observations)
 
 
 def _note_damaged(count: int, progress: Progress) -> None:
     if count:
         progress.note(f"{count} kept images were damaged and are made again")
-
-
-def _execute(plan: Plan) -> Execution:
-    return Execution(plan.request.device, plan.request.batch_size, plan.request.offline)
 
 
 def _summarize_shard(work: _RunState, images: GeneratedImages, observations: Observations) -> Run:
@@ -144,7 +191,7 @@ def _summarize_shard(work: _RunState, images: GeneratedImages, observations: Obs
     then = ", which also writes to the sinks" if plan.sinks else ""
     return Run(
         work.folder.path,
-        make_manifest(plan, work.store, work.started),
+        make_manifest(plan, work.store, work.started, spent=work.record_spending()),
         failed=make_verdict((reasons.total() / max(tried, 1), done), plan.request.max_failed, reasons),
         partial=f"{done}: run the same command without --shard for the {wanted}{then}",
         made=images.made,
@@ -152,7 +199,12 @@ def _summarize_shard(work: _RunState, images: GeneratedImages, observations: Obs
 
 
 def _write(
-    work: _RunState, without_image: Failures, measured: Measurements, checks: ImageChecks, scored: Scored
+    work: _RunState,
+    without_image: Failures,
+    measured: Measurements,
+    checks: ImageChecks,
+    scored: Scored,
+    growth: Growth | None,
 ) -> Manifest:
     """Write the run's folder: tables, links to the images, data sets, and finally run.json."""
     plan, folder, store, progress = work.plan, work.folder, work.store, work.progress
@@ -175,7 +227,7 @@ def _write(
     folder.write_json_lines(EVIDENCE, [row.model_dump() for row in measured.evidence])
     for note in [*scored.notes, *checks.notes(), *_note_images(plan, checks)]:
         progress.note(note)
-    failed = describe_failure(plan, outcomes)
+    failed = (growth and growth.failed) or describe_failure(plan, outcomes)
     manifest = make_manifest(
         plan,
         store,
@@ -186,8 +238,10 @@ def _write(
         results=scored.results,
         comparisons=scored.comparisons,
         agreements=scored.agreements,
+        stopping=growth and growth.record,
         datasets=image_folders.describe(checks),
         files=folder.files(),
+        spent=work.record_spending(),
     )
     return parse_manifest(folder.write_manifest(manifest.to_json()))
 
@@ -203,12 +257,3 @@ def _note_images(plan: Plan, checks: ImageChecks) -> list[str]:
     for each, model in each_model:
         notes += describe_truncated(model, checks.count_truncated(each, model))
     return notes
-
-
-def _record_error(folder: RunFolder, begun: Manifest, error: T2IError) -> None:
-    """Record in run.json which error ended the run. If that fails, the failure becomes a note on the error."""
-    ended = begun.model_copy(update={"status": "failed", "failed": str(error), "finished": get_time()})
-    try:
-        folder.write_manifest(ended.to_json())
-    except BadFolder as another:
-        error.add_note(str(another))

@@ -46,9 +46,9 @@ def identify_samples(samples: SampleSet) -> dict[str, Any]:
 
 
 def _identify_prompt(p: Prompt) -> str:
-    return digest_data(
-        [p.id, p.scene_digest, list(p.images), list(p.texts), p.answer, p.cluster_id, dict(p.facets)]
-    )
+    fields = [p.id, p.scene_digest, list(p.images), list(p.texts), p.answer, p.cluster_id, dict(p.facets)]
+    # only if there are any, so that all other runs keep their identity
+    return digest_data([*fields, list(p.references)] if p.references else fields)
 
 
 def make_folder_name(jobs: Sequence[Job], images: Sequence[SampleSet], digest: str) -> str:

@@ -131,14 +131,14 @@ class SampleGrid(Sequence[PlannedSample]):
         before: Prompt | None = None
         for prompt, seed in self.cells():
             if prompt is not before:
-                head, before = self._make_key_head(prompt), prompt
+                head, before = self.make_key_head(prompt), prompt
             noise = noise_seed(self.noise, prompt, seed)
             if own_noise:
                 self._noise_seeds.append(noise)
             self._keys += bytes.fromhex(image_key(head, seed, noise))
             yield
 
-    def _make_key_head(self, prompt: Prompt) -> str:
+    def make_key_head(self, prompt: Prompt) -> str:
         """Return the common beginning of the keys of a prompt's images, as canonical JSON without its end."""
         info = self.model.component.info
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest

@@ -10,7 +10,8 @@ from itertools import chain
 from ..api.failure import Failure
 from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
-from ..storage.store import DECODED, KeptImage, Store
+from ..storage.encoded_image import DECODED
+from ..storage.store import KeptImage, Store
 from .job import SampleSet
 from .plan import Plan
 from .query_index import Failures, make_gone_error
@@ -67,16 +68,20 @@ def iterate_images(
 def _list_places(image_sets: Iterable[SampleSet]) -> Iterator[tuple[int, SampleGrid, int]]:
     """Yield the grid and the index of each sample once, with the number of its prompt for that model."""
     numbers: dict[str, dict[str, int]] = {}
-    seen: dict[tuple[str, str], set[int]] = {}
-    for grid in dict.fromkeys(chain.from_iterable(each.grids for each in image_sets)):
+    listed: dict[tuple[str, str], set[int]] = {}
+    grids = list(dict.fromkeys(chain.from_iterable(each.grids for each in image_sets)))
+    shares = Counter((grid.model.label, prompt.id) for grid in grids for prompt in grid.prompts)
+    for grid in grids:
         label = grid.model.label
         known = numbers.setdefault(label, {})
         for index, (prompt, seed) in enumerate(grid.cells()):
             number = known.setdefault(prompt.id, len(known))
-            listed = seen.setdefault((label, prompt.id), set())
-            if seed not in listed:
-                listed.add(seed)
-                yield number, grid, index
+            if shares[label, prompt.id] > 1:  # seeds are remembered only then: a run may have millions of samples
+                seeds = listed.setdefault((label, prompt.id), set())
+                if seed in seeds:
+                    continue
+                seeds.add(seed)
+            yield number, grid, index
 
 
 @dataclass
@@ -134,7 +139,8 @@ def check_images(images: Iterable[SampleImage]) -> ImageChecks:
         label, kept = each.sample.model.label, each.image
         if isinstance(kept, Failure):
             continue
-        checks.conversions[label].update(kept.record.get(DECODED, {}).get("conversions", ()))
+        if DECODED in kept.record:
+            checks.conversions[label].update(kept.record[DECODED]["conversions"])
         if isinstance(each.sample.model.component.info, ExistingImagesInfo):
             continue
         if kept.record.get("tokens_lost"):
@@ -142,6 +148,6 @@ def check_images(images: Iterable[SampleImage]) -> ImageChecks:
         checks.sizes[label][kept.size] += 1
         if prompt != (label, each.sample.prompt.id):
             prompt, digests = (label, each.sample.prompt.id), set()
-        checks.copies[label] += kept.image.digest in digests
-        digests.add(kept.image.digest)
+        checks.copies[label] += kept.digest in digests
+        digests.add(kept.digest)
     return checks

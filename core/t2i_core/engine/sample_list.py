@@ -54,10 +54,11 @@ def link_image(each: SampleImage, folder: RunFolder, places: Mapping[str, str], 
         if not isinstance(sample.model.component.info, ExistingImagesInfo):
             folder.drop_image(place, each.prompt_number, sample.seed)
         return LinkedImage(each, "")
-    if not store.holds(kept.image):
-        return LinkedImage(each, str(kept.image.path))
+    image = kept.image
+    if not store.holds(image):
+        return LinkedImage(each, kept.path)
     try:
-        path = folder.link_image(place, each.prompt_number, sample.seed, kept.image)
+        path = folder.link_image(place, each.prompt_number, sample.seed, image)
     except FileNotFoundError as error:
         raise make_gone_error(store, (sample,)) from error
     return LinkedImage(each, path)
@@ -70,7 +71,7 @@ def make_sample_row(linked: LinkedImage) -> tuple[Any, ...]:
     if isinstance(kept, Failure):
         return (*head, "missing" if kept.missing else "failed", kept.reason, "", "", "", "", "")
     record = json.dumps(kept.record, ensure_ascii=False) if kept.record else ""
-    return (*head, "ok", "", linked.path, kept.image.digest, *kept.size, record)
+    return (*head, "ok", "", linked.path, kept.digest, *kept.size, record)
 
 
 def make_lost_row(metric: str, lost: LostSample) -> tuple[Any, ...]:

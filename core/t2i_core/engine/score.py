@@ -10,9 +10,11 @@ from itertools import combinations
 import pandas as pd
 
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
+from ..results.needed_sample import make_sample_need
 from ..results.numbers import make_interval, make_number
 from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
+from ..results.verdict import LEVEL
 from ..statistics import ONE_ANNOTATOR, ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable, find_shared_prompts
 from .job import Job, SampleSet
@@ -83,15 +85,16 @@ def score(plan: Plan, measured: Measurements, checks: ImageChecks) -> Scored:
     return Scored(results, comparisons, compare_judges(plan.jobs, measured.tables), notes)
 
 
-def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
+def describe_failure(plan: Plan, outcomes: Sequence[Outcomes], planned: int = 0) -> str | None:
     """Return why a run has failed because too many of its samples did; None if it has not.
 
     Args:
         plan: The plan.
         outcomes: Outcomes of the samples of each of its sample sets, in their order.
+        planned: The most samples of each model that a growing run may still come to. Failures count against these.
     """
     shares = [
-        _describe_share(f"{each.title} on {label}" if isinstance(each, Job) else label, counts)
+        _describe_share(f"{each.title} on {label}" if isinstance(each, Job) else label, counts, planned)
         for each, own in zip(plan.sample_sets, outcomes, strict=True)
         for label, counts in own.counts.items()
         if not _is_unjudged_bound(each, counts)
@@ -125,12 +128,14 @@ def make_verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]
     return f"{words}{more}; failures.csv says why{f': {most}' if most else ''}"
 
 
-def _describe_share(whose: str, counts: Counts) -> tuple[float, str]:
+def _describe_share(whose: str, counts: Counts, planned: int) -> tuple[float, str]:
     """Return the share of a model's samples that failed, and a sentence about it."""
     if counts.ok == 0 and counts.excluded == 0:
         return 1.0, f"{whose}: no sample has a value ({counts.failed} failed, {counts.missing} missing)"
-    share = counts.failed / max(counts.tried, 1)
-    return share, f"{whose}: {counts.failed} of {counts.tried} samples failed ({share:.1%})"
+    of = max(counts.tried, planned, 1)
+    share = counts.failed / of
+    kind = "planned samples" if of > counts.tried else "samples"
+    return share, f"{whose}: {counts.failed} of {of} {kind} failed ({share:.1%})"
 
 
 def describe_truncated(model: Model, count: int) -> list[str]:
@@ -145,13 +150,13 @@ def describe_truncated(model: Model, count: int) -> list[str]:
 
 def _list_bounds(jobs: Sequence[Job], scores: Sequence[dict[str, Scores]]) -> dict[str, UpperBound]:
     """Return the upper bounds of one metric's scores, by the label of the model that gives the bound."""
+    named = {job.bound for job in jobs}
     bounds = {}
     for job, own in zip(jobs, scores, strict=True):
-        if job.is_bound:
-            label = job.models[0].label
+        if (label := job.models[0].label) in named and not job.pairs:
             headline = own[label].headline
             value, ci = (make_number(headline.value), make_interval(headline)) if headline else (None, None)
-            bounds[label] = UpperBound(model=label, value=value, ci=ci)
+            bounds[label] = UpperBound(model=label, value=value, ci=ci, named=not job.is_bound)
     return bounds
 
 
@@ -184,6 +189,7 @@ def _make_result(
         *shared,
         *outcomes.describe_notes(model.label, _UNITS[job.unit_kind]),
         *_note_missing(model, counts),
+        *_note_excluded(model, outcomes),
         *describe_truncated(model, n_truncated),
         *checks.describe_decoding(model),
     ]
@@ -257,6 +263,16 @@ def _note_missing(model: Model, counts: Counts) -> list[str]:
     return [f"{model.label}: {counts.missing} of {counts.planned} samples are missing, the score leaves them out"]
 
 
+def _note_excluded(model: Model, outcomes: Outcomes) -> list[str]:
+    """Return a note if the metric excludes all samples that could have a value: there is no score then."""
+    counts = outcomes.counts[model.label]
+    if counts.ok or not counts.excluded:
+        return []
+    own = (each for each in outcomes.lost if each.kind == "excluded" and model.label in each.models)
+    ((reason, _),) = Counter(each.reason for each in own).most_common(1)
+    return [f"{model.label}: no score, because the metric excludes all {counts.excluded} samples ({reason})"]
+
+
 def _note_narrow(scores: Scores) -> Iterator[str]:
     """Yield a note on the scores and levels whose interval lacks a variation that the headline's interval has.
 
@@ -315,6 +331,7 @@ def _compare_models(
             p_unadjusted=make_number(compared.p),
             n=compared.n,
             interval=f"{compared.method}; {compared.question}",
+            needed=None if p < LEVEL else make_sample_need(compared, jobs[0].measures[0]),
         )
         for (a, b, compared), p in zip(found, adjusted, strict=True)
     ], notes

@@ -46,11 +46,11 @@ def settle_metric(asked: str | MetricInfo, domain: Domain, finder: ComponentFind
         # the domain's options come first, so that the user's replace them
         found = finder.find("metric", asked, {**there.options, **finder.options_for("metric", found.name)})
     finder.check(found)
+    with guard_plugin(found, "to be made"):
+        instance = found.info.create(found.setup())
     defaults = Defaults(
         prompts=there.prompts or own.prompts,
         seeds=there.seeds or own.seeds,
-        judges={**own.judges, **domain.judges, **there.judges},
+        judges={**own.judges, **domain.judges, **there.judges, **instance.judges},
     )
-    with guard_plugin(found, "to be made"):
-        instance = found.info.create(found.setup())
     return SettledMetric(found, instance, domain, defaults)

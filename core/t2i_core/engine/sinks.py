@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..api.errors import T2IError
+from ..api.executor import ComponentSettings
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import SinkInfo
 from ..api.progress import Progress
 from ..api.redaction import redact
 from ..results.run import Run, SinkFailure
 from .component import Component
-from .lifecycle import Execution, open_component
+from .lifecycle import open_component
 
 
 def write_to_sinks(
-    sinks: Sequence[Component[SinkInfo]], run: Run, how: Execution, progress: Progress
+    sinks: Sequence[Component[SinkInfo]], run: Run, how: ComponentSettings, progress: Progress
 ) -> tuple[SinkFailure, ...]:
     """Have each sink write a finished run, one after another; return the failures."""
     if not sinks:
@@ -29,7 +30,9 @@ def write_to_sinks(
     return tuple(failures)
 
 
-def _write_to_sink(sink: Component[SinkInfo], run: Run, how: Execution, progress: Progress) -> SinkFailure | None:
+def _write_to_sink(
+    sink: Component[SinkInfo], run: Run, how: ComponentSettings, progress: Progress
+) -> SinkFailure | None:
     try:
         with open_component(sink, how) as instance, guard_plugin(sink, "to write the run"):
             instance.write(run, progress)

@@ -16,7 +16,7 @@ from ..api.array_codec import decode_arrays
 from ..api.errors import BrokenPlugin, FailedRun
 from ..api.facet_levels import Level, split_levels
 from ..api.failure import Failure
-from ..api.metric import PromptMetric, SetMetric, StackedMetric
+from ..api.metric import AdaptiveMetric, PromptMetric, SetMetric, StackedMetric
 from ..api.metric_input import Answer, Observed, Sample, Unit
 from ..api.observation_codec import decode, decode_stacked
 from ..api.plugin_guard import describe_component, guard_plugin
@@ -219,6 +219,11 @@ class Reader:
             if isinstance(combined, Failure):
                 return combined
             answers.append(Answer(combined, derived))
+        if isinstance(self.job.instance, AdaptiveMetric) and taken < len(kept):
+            raise BrokenPlugin(
+                f"{describe_component(self.job.metric)} asked {len(kept)} queries about a sample, and gives only "
+                f"{taken} of them when it is measured; Need.queries must not change after the last round"
+            )
         return answers
 
 

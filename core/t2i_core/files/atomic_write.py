@@ -10,8 +10,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-_PART = re.compile(r"\.(?P<name>.+)\.[0-9]+\.part")
-"""Name of the file that `replace_file` writes: the final name and the process number."""
+_PART = re.compile(r"\.(?P<name>.+)\.[0-9a-f]+\.part")
+"""Name of the file that `replace_file` writes: the final name and random digits.
+
+Threads, processes and machines that share a folder may write the same file at one time."""
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 """Flags that open a new file: opening fails if the name exists, even as a link."""
@@ -40,23 +42,14 @@ def _replace(path: Path) -> Iterator[tuple[str, int]]:
         raise OSError(errno.EINVAL, "not a regular file; name a file to write to", str(path))
     # plain texts: a run writes one file for each sample, and each Path costs as much as a call of the system
     folder, name = os.path.split(path)
-    part = os.path.join(folder, f".{name}.{os.getpid()}.part")  # noqa: PTH118
+    part = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.part")  # noqa: PTH118
     try:
-        yield part, _create(part)
+        yield part, os.open(part, _NEW, 0o666)
         os.replace(part, path)  # noqa: PTH105
     except BaseException:
         with contextlib.suppress(OSError):  # it may not be there, nor its folder
             os.unlink(part)  # noqa: PTH108
         raise
-
-
-def _create(part: str) -> int:
-    """Create an empty file and return a descriptor to write to it."""
-    try:
-        return os.open(part, _NEW, 0o666)
-    except FileExistsError:
-        os.unlink(part)  # noqa: PTH108 - a killed process with the same number left it; or a link, never followed
-        return os.open(part, _NEW, 0o666)
 
 
 def _is_replaceable(path: Path) -> bool:

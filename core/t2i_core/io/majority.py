@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from .answers import BOTH_BAD, CANNOT_TELL, LEFT, RIGHT, TIE
 
@@ -15,8 +16,8 @@ class Majority:
 
     Attributes:
         counts: Number of people by answer, `CANNOT_TELL` among them.
-        answer: The most frequent answer. None if two are equally frequent, or if most cannot tell: four people who
-            cannot tell and one who says male are not a majority for male.
+        answer: The answer that counts, see `find_majority`. None without a majority: four people who cannot tell
+            and one who says male do not make a majority for male.
     """
 
     counts: Mapping[str, int]
@@ -33,11 +34,23 @@ class Majority:
         return self.answer is not None and len(self.counts) == 1
 
 
-def find_majority(answers: Iterable[str]) -> Majority:
-    """Return the majority of answers, one for each person."""
+MajorityRule = Literal["most", "half"]
+"""Which answer counts: the most frequent one, or the one of more than half of the people."""
+
+
+def find_majority(answers: Iterable[str], rule: MajorityRule = "most") -> Majority:
+    """Return the majority of answers, one for each person.
+
+    Args:
+        answers: The answers.
+        rule: `most`: the most frequent answer counts; none if two are equally frequent, or if most cannot tell.
+            `half`: only an answer of more than half of all people counts, with those who cannot tell.
+    """
     counts = Counter(answers)
     first, *others = [*counts.most_common(2), (CANNOT_TELL, 0)]
     clear = first[0] != CANNOT_TELL and first[1] > others[0][1]
+    if rule == "half":
+        clear = clear and 2 * first[1] > counts.total()
     return Majority(dict(counts), first[0] if clear else None)
 
 

@@ -4,7 +4,8 @@ A record is one line of text, one row of CSV or one JSON object. Its fields are:
 
 | field             | in CSV and JSON lines                                                                |
 |-------------------|--------------------------------------------------------------------------------------|
-| prompt, or text   | the text that is sent to the generator                                               |
+| prompt, or text   | the text that is sent to the generator; if the file has neither, nor objects, the    |
+|                   | field caption, with uid as the id (as in DALL-Eval's uid_caption.csv)                |
 | id                | optional; if missing, t2i makes it from the text, the same everywhere                |
 | objects           | optional: what the image must show, in short: `["dog", "two red cars"]`, in CSV      |
 |                   | `dog; two red cars`; without a prompt, t2i writes the text too                       |
@@ -12,8 +13,8 @@ A record is one line of text, one row of CSV or one JSON object. Its fields are:
 | scene             | instead of the two: the scene as `Scene.to_json` writes it (in CSV as JSON)          |
 | any other         | a facet; blank cells are ignored                                                     |
 
-JSON lines may also have the fields `facets`, `images` (paths relative to the file), `texts`, `answer` and
-`cluster` of `Prompt`. Fields that assign an image to a prompt (`IMAGE_FIELDS`) are ignored here, so that a
+JSON lines may also have the fields `facets`, `images` (paths relative to the file), `texts`, `answer`, `cluster`
+and `references` of `Prompt`. Fields that assign an image to a prompt (`IMAGE_FIELDS`) are ignored here, so that a
 folder's table of images can also serve as a list of prompts.
 """
 
@@ -29,9 +30,12 @@ from typing import Any
 from ..api.digest import digest_data
 from ..api.errors import BadPrompts
 from ..api.prompt import Prompt
-from .prompt_record import ID_LENGTH, TEXT_FIELDS, PromptRecord
+from .prompt_record import ID_LENGTH, TEXT_FIELDS, PromptRecord, map_columns
 from .table import parse_json_lines, parse_table
 from .text_file import read_text
+
+_CAPTION, _UID = "caption", "uid"
+"""Columns of published lists of captions, which are read if a file has no texts under another name."""
 
 
 def is_prompt_file(spec: str) -> bool:
@@ -89,6 +93,7 @@ def _write_prompt(prompt: Prompt) -> dict[str, Any]:
         "texts": list(prompt.texts),
         "answer": prompt.answer,
         "cluster": prompt.cluster,
+        "references": list(prompt.references),
     }
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
@@ -132,7 +137,7 @@ def _number(prompt: Prompt, seen: Mapping[str, tuple[Prompt, PromptRecord]], cou
 
 def _digest_expectation(prompt: Prompt) -> str:
     """Return a digest of everything but id and text, the same for prompts that expect the same."""
-    own = [prompt.images, prompt.texts, prompt.answer, prompt.cluster, dict(prompt.facets)]
+    own = [prompt.images, prompt.texts, prompt.answer, prompt.cluster, dict(prompt.facets), prompt.references]
     return digest_data([prompt.scene_digest, own])
 
 
@@ -166,6 +171,9 @@ def read_records(path: str | Path) -> list[PromptRecord]:
             without a column for prompts.
     """
     names, records = read_table_records(path)
+    if _CAPTION in names and not set(names) & {*TEXT_FIELDS, "objects"}:
+        ids = {"id": _UID} if _UID in names and "id" not in names else {}
+        return map_columns(records, names, Path(path), {"prompt": _CAPTION, **ids})
     if Path(path).suffix.lower() == ".csv" and not set(names) & {*TEXT_FIELDS, "id", "objects"}:
         raise BadPrompts(f"{path}, line 1: no column 'prompt' or 'text' (columns: {', '.join(names)})")
     return records
@@ -180,7 +188,10 @@ def read_table_records(path: str | Path) -> tuple[list[str], list[PromptRecord]]
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise BadPrompts(f"{path}: the name of a prompt file must end in {', '.join(_READERS)}")
+        raise BadPrompts(
+            f"{path}: the name of a prompt file must end in {', '.join(_READERS)}; prompt sources read other "
+            "files (NAME:FILE, see t2i list-plugins --kind prompt_source)"
+        )
     return reader(path, read_text(path, BadPrompts))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..api.image import Truth
+from ..storage.encoded_image import encode_image
 from ..storage.store import Store
 
 
@@ -44,4 +45,4 @@ class PromptImages:
             pixels: uint8 of shape (height, width, 3), or a PIL image.
             truth: Ground truth of the image, for judges that read it.
         """
-        return self._store.put_image(key, pixels, truth=truth).path
+        return self._store.put_image(key, encode_image(pixels, truth=truth)).path

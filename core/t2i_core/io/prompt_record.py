@@ -20,7 +20,7 @@ FILE_FIELDS = ("file", "file_name", "image")
 IMAGE_FIELDS = (*FILE_FIELDS, "seed")
 KNOWN_FIELDS = (
     *TEXT_FIELDS, *IMAGE_FIELDS, "id", "objects", "relations", "scene", "facets", "images", "texts", "answer",
-    "cluster",
+    "cluster", "references",
 )  # fmt: skip
 """Fields that are not facets."""
 
@@ -97,6 +97,7 @@ class PromptRecord:
             texts=self._read_strings("texts"),
             answer=self._read_answer(),
             cluster=self._read_string("cluster") if "cluster" in self.fields else None,
+            references=self._read_references(),
         )
 
     def _read_string(self, field: str) -> str:
@@ -110,6 +111,12 @@ class PromptRecord:
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             self.fail(field, "must be a list of texts")
         return tuple(value)
+
+    def _read_references(self) -> tuple[str, ...]:
+        references = self._read_strings("references")
+        if not all(text.strip() for text in references):
+            self.fail("references", "must not hold blank texts; delete them")
+        return references
 
     def _find_image(self, name: str) -> str:
         path = self.path.parent / name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..api.errors import BadFolder, BadOption, T2IError, UnknownName
+from ..api.metric_output import Measure
 from ..api.options import select_result_options
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
@@ -19,6 +20,9 @@ from ..files.regular_file import TABLE_BYTES, open_regular
 from .images import find_images
 from .result import make_title
 from .run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -99,60 +103,16 @@ def analyze_run(
         BadOption: If an option was already set when the run was measured.
     """
     options = options or {}
-    shorts = {name: _drop_argument(name) for name in metrics.recorded}
-    for key in options:
-        if key.removeprefix("metric:") not in shorts.values():
-            known = list(shorts.values())
-            raise UnknownName.among("metric", key, known, f"of {run.path}: {', '.join(known)}")
+    _check_names(run, metrics, options)
     if not run.results:
         return
-    table, samples = run.measurements(), run.samples()
-    models = run.manifest.models
-    varied = dict.fromkeys(key for model in models.values() for key in model.settings)
-    settings = {
-        label: {
-            key: value for key in varied if (value := model.options.get(key, model.settings.get(key))) is not None
-        }
-        for label, model in models.items()
-    }
-    generators = {
-        label: model.name if model.argument is None else shorten_paths(f"{model.name}:{model.argument}")
-        for label, model in models.items()
-    }
+    tables = _RunTables.read(run, metrics)
     for name, made in metrics.made.items():
-        given = {**options.get(shorts[name], {}), **options.get(_make_key(name), {})}
-        if given:
-            measured_with = select_result_options(made.options)
-            made = resolver.component("metric", name, {_make_key(name): {**metrics.recorded[name], **given}})
-            if select_result_options(made.options) != measured_with:
-                raise BadOption(
-                    f"{name}: {', '.join(given)}: the run was already measured with this option; "
-                    "to change it, give it to t2i eval"
-                )
+        made = _apply_options(name, made, metrics.recorded[name], options, resolver)
         for by in dict.fromkeys(result.by for result in run.results if result.metric == name):
-            own = table["metric"] == name
-            others = ~own  # other judges of this metric are not other metrics
-            if "by" in table:
-                judged_by = table["metric"].map(_choose_judges(run, by))
-                own &= table["by"].isna() | (table["by"] == by)
-                others &= table["by"].isna() | (table["by"] == judged_by)
-            if not own.any():  # all its samples failed
+            study = tables.make_study(name, by)
+            if study is None:  # all its samples failed
                 continue
-            study = Study(
-                table[own].drop(columns=["metric", "by"], errors="ignore").dropna(axis="columns", how="all"),
-                samples,
-                run.folder,
-                table[others].drop(columns="by", errors="ignore").dropna(axis="columns", how="all")
-                if others.any()
-                else None,
-                settings,
-                run.manifest.request.interval,
-                _find_floors(run, name, by),
-                {name: made.info.measures for name, made in metrics.made.items()},
-                partial(find_images, samples, run.folder, run.images_from),
-                generators,
-                by,
-            )
             title = make_title(name, by)
             try:
                 for analysis in _analyze(made, study):
@@ -161,6 +121,111 @@ def analyze_run(
                 if failing is None:
                     raise
                 failing(title, error)
+
+
+def _check_names(run: Run, metrics: StoredMetrics, options: OptionTable) -> None:
+    """Raise UnknownName if an option is for a metric that the run does not have."""
+    known = [_drop_argument(name) for name in metrics.recorded]
+    for key in options:
+        if key.removeprefix("metric:") not in known:
+            raise UnknownName.among("metric", key, known, f"of {run.path}: {', '.join(known)}")
+
+
+def _apply_options(
+    name: str,
+    made: ResolvedComponent[MetricInfo],
+    recorded: Mapping[str, Any],
+    options: OptionTable,
+    resolver: Resolver[Any],
+) -> ResolvedComponent[MetricInfo]:
+    """Return a metric with the options given for its analyses.
+
+    Raises:
+        BadOption: If an option was already set when the run was measured.
+    """
+    given = {**options.get(_drop_argument(name), {}), **options.get(_make_key(name), {})}
+    if not given:
+        return made
+    again: ResolvedComponent[MetricInfo] = resolver.component(
+        "metric", name, {_make_key(name): {**recorded, **given}}
+    )
+    if select_result_options(again.options) != select_result_options(made.options):
+        raise BadOption(
+            f"{name}: {', '.join(given)}: the run was already measured with this option; "
+            "to change it, give it to t2i eval"
+        )
+    return again
+
+
+@dataclass(frozen=True)
+class _RunTables:
+    """The tables and models of a run, which all its studies share.
+
+    Attributes:
+        run: The run.
+        measurements: Its measurement table.
+        samples: The table of its samples.
+        settings: The options in which its models differ, by model and option.
+        generators: Each model's generator, as the user names it.
+        measures: The measures of each metric.
+    """
+
+    run: Run
+    measurements: pd.DataFrame
+    samples: pd.DataFrame
+    settings: Mapping[str, Mapping[str, Any]]
+    generators: Mapping[str, str]
+    measures: Mapping[str, Sequence[Measure]]
+
+    @classmethod
+    def read(cls, run: Run, metrics: StoredMetrics) -> _RunTables:
+        """Read the tables of a run."""
+        models = run.manifest.models
+        varied = dict.fromkeys(key for model in models.values() for key in model.settings)
+        settings = {
+            label: {
+                key: value
+                for key in varied
+                if (value := model.options.get(key, model.settings.get(key))) is not None
+            }
+            for label, model in models.items()
+        }
+        generators = {
+            label: model.name if model.argument is None else shorten_paths(f"{model.name}:{model.argument}")
+            for label, model in models.items()
+        }
+        measures = {name: made.info.measures for name, made in metrics.made.items()}
+        return cls(run, run.measurements(), run.samples(), settings, generators, measures)
+
+    def make_study(self, name: str, by: str | None) -> Study | None:
+        """Return a metric's study by one judge; None if it measured nothing."""
+        table, run = self.measurements, self.run
+        own = table["metric"] == name
+        others = ~own  # other judges of this metric are not other metrics
+        if "by" in table:
+            judged_by = table["metric"].map(_choose_judges(run, by))
+            own &= table["by"].isna() | (table["by"] == by)
+            others &= table["by"].isna() | (table["by"] == judged_by)
+        if not own.any():
+            return None
+        return Study(
+            _select(table, own).drop(columns="metric"),
+            self.samples,
+            run.folder,
+            _select(table, others) if others.any() else None,
+            self.settings,
+            run.manifest.request.interval,
+            _find_floors(run, name, by),
+            self.measures,
+            partial(find_images, self.samples, run.folder, run.images_from),
+            self.generators,
+            by,
+        )
+
+
+def _select(table: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
+    """Return rows of a measurement table, without the judge and without columns that are empty in them."""
+    return table[rows].drop(columns="by", errors="ignore").dropna(axis="columns", how="all")
 
 
 def _analyze(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analysis]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from ..api.errors import NoJudge
 from ..api.judge import Capability
-from ..api.metric import Metric, SetMetric, StackedMetric
+from ..api.metric import AdaptiveMetric, Metric, SetMetric, StackedMetric
 from ..api.metric_input import Need
 
 
@@ -25,6 +25,8 @@ def list_asked_needs(name: str, metric: Metric, offered: Collection[Capability])
     """
     if isinstance(metric, SetMetric | StackedMetric):
         raise NoJudge(f"people cannot be asked this: {name} measures vectors, which people do not give")
+    if isinstance(metric, AdaptiveMetric) and metric.adaptive:
+        raise NoJudge(f"people cannot be asked this: {name} chooses what it asks next by its judge's answers")
     if not metric.needs:
         raise NoJudge(f"people cannot be asked this: {name} asks no judge")
     return list(_choose_ways(name, metric, offered))

@@ -21,7 +21,7 @@ from .corrected_comparisons import correct_difference, correct_pairs, describe_d
 from .corrected_scores import ScoreCorrector, correct_result
 from .label_rows import LabelledMetric, LabelRows, measure_labels
 from .labelled_rows import LabelledRows, join_labels
-from .result import Comparison, Result
+from .result import Comparison, Result, list_bound_labels
 from .run import Run
 from .score_difference import Scoring, StoredScoring, make_stored_scoring
 from .stored_samples import list_samples
@@ -131,7 +131,7 @@ def correct_run(run: Run, people: str, resolver: Resolver[Any]) -> Run:
     for (name, by), own in groupby(run.results, key=lambda each: (each.metric, each.by)):
         theirs = [each for each in run.comparisons if (each.metric, each.by) == (name, by)]
         listed = list(own)
-        bounds = {each.upper_bound.model for each in listed if each.upper_bound is not None}
+        bounds = list_bound_labels(listed)
         if name in labels:
             scoring, said = labels[name]
             rows = table[(table["metric"] == name) & ((table["by"] == by) if by is not None else True)]

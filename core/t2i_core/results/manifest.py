@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from ..api.text import fit_one_line
+from .looks import StoppingRecord
 from .result import Comparison, JudgeAgreement, Result
 from .typed import Count, Number, Seed, Typed
 
@@ -23,11 +24,15 @@ class RequestRecord(Typed):
     sinks: list[str] = Field([], description="the sinks")
     limit: int | None = Field(None, description="`--limit`, or null")
     common_prompts: bool = Field(False, description="`--common-prompts`")
+    until: str | None = Field(None, description="`--until`, or null")
+    margin: Number | None = Field(None, description="`--margin`, or null")
+    max_images: Count | None = Field(None, description="`--max-images`, or null")
     scenes: str | None = Field(None, description="`--scenes`, or null")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")
     noise: Literal["shared", "per-prompt"] = Field(description="`--noise`")
     max_failed: Number = Field(0.01, description="`--max-failed`")
     fresh: bool = Field(False, description="`--fresh`")
+    max_cost: Number | None = Field(None, description="`--max-cost`, or null")
     offline: bool = Field(False, description="`--offline`")
     options: dict[str, dict[str, Any]] = Field({}, description="options given, by component")
 
@@ -50,6 +55,17 @@ class ComponentRecord(Typed):
         description="SHA-256 of everything that its results depend on; empty for a sink, because it has none"
     )
     reported: dict[str, Any] = Field({}, description="settings that the loaded component reported")
+    seconds: Number | None = Field(
+        None,
+        description="for a generator or a judge: seconds for an image or an answer, when last measured here",
+        exclude_if=lambda seconds: seconds is None,
+    )
+    environment: dict[str, str] | None = Field(
+        None,
+        description="for a component with its own environment: version of each distribution that its "
+        "requirements name",
+        exclude_if=lambda environment: environment is None,
+    )
 
 
 class ClassRecord(Typed):
@@ -100,9 +116,13 @@ class PartRecord(ComponentRecord):
 class DeviceRecord(Typed):
     """The device of a run."""
 
-    asked: str = Field(description="`--device`, or `best`")
+    asked: str = Field(description="`--device`; `best` without it, and after `--device auto`")
     batch_size: int | str = Field("auto", description="`--batch-size`, or `auto`")
     threads: str | None = Field(None, description="`OMP_NUM_THREADS`, or null")
+    executor: str = Field("local", description="`--executor`, or what `--device auto` chose")
+    address: str | None = Field(None, description="`--address`")
+    workers: int | None = Field(None, description="`--workers`, or null if the executor chose")
+    gpus_per_worker: Number | None = Field(None, description="`--gpus-per-worker`, or null if the executor chose")
 
 
 class JudgeRecord(Typed):
@@ -116,6 +136,16 @@ class JudgeRecord(Typed):
         None,
         description="for detections and segments: the confidence below which the judge keeps none",
         exclude_if=lambda floor: floor is None,
+    )
+
+
+class SpendingRecord(Typed):
+    """Spending of one paid component."""
+
+    usd: Number = Field(description="US dollars, by the prices in its options")
+    unconfirmed: Number = Field(
+        0.0,
+        description="the part of it for requests without an answer, which the service may not have charged",
     )
 
 
@@ -156,9 +186,21 @@ class Manifest(Typed):
     judges: list[JudgeRecord] = Field(
         description="the judge of each metric and need; once if it is the same for all models"
     )
+    spent: dict[str, SpendingRecord] = Field(
+        {},
+        description="what each paid component has spent, by kind and name (`judge openai:MODEL`), in all commands "
+        "that worked on this run, those with `--shard` included, but for those that were killed; left out if "
+        "nothing was spent",
+        exclude_if=lambda spent: not spent,
+    )
     results: list[Result] = Field([], description="as `--json` prints them")
     comparisons: list[Comparison] = Field([], description="as `--json` prints them")
     agreements: list[JudgeAgreement] = Field([], description="as `--json` prints them")
+    stopping: StoppingRecord | None = Field(
+        None,
+        description="present with `--until`: the rule, the planned looks and those that were taken",
+        exclude_if=lambda stopping: stopping is None,
+    )
     datasets: list[DatasetRecord] = Field(
         [], description="the [data sets](#the-data-set-of-t2i-generate) of `t2i generate`; empty for `t2i eval`"
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import AliasChoices, Field
 
 from .correction import CorrectedDifference, Correction
+from .looks import StoppedComparison
+from .sample_need import SampleNeed
 from .typed import Count, Interval, Number, Typed
 
 
@@ -57,6 +60,17 @@ class UpperBound(Typed):
     model: str = Field(description="label of the model whose images give the bound")
     value: Number | None = Field(description="its score")
     ci: Interval | None = Field(description="its confidence interval")
+    named: bool = Field(
+        False,
+        description="present and true if the run evaluates this model for its own sake, too",
+        exclude_if=lambda named: not named,
+    )
+
+
+def list_bound_labels(results: Iterable[Result]) -> set[str]:
+    """Return the labels of the models that only give upper bounds; they are compared with no other."""
+    bounds = (result.upper_bound for result in results)
+    return {bound.model for bound in bounds if bound is not None and not bound.named}
 
 
 class Result(Typed):
@@ -142,6 +156,18 @@ class Comparison(Typed):
         description="number of shared samples; of prompts, if a prompt's images are measured together"
     )
     interval: str = Field(description="method and question of the interval")
+    needed: SampleNeed | None = Field(
+        None,
+        description="present if the difference is not significant and the measure has a range: `{margin, power, "
+        "prompts, seeds}`, the design that would show a difference of the margin",
+        exclude_if=lambda needed: needed is None,
+    )
+    stopped: StoppedComparison | None = Field(
+        None,
+        description="present if the run stopped early: how the comparison ended. Difference, interval and p are "
+        "then those of stage-wise ordering",
+        exclude_if=lambda stopped: stopped is None,
+    )
     correction: CorrectedDifference | None = Field(
         None,
         description="present with `--correct`: the difference corrected by people's labels",

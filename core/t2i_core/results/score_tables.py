@@ -12,6 +12,8 @@ from rich.text import Text
 from ..api.terminal import make_table, shown
 from ..api.text import shorten_paths
 from .correction_tables import make_correction_tables
+from .look_text import list_columns, list_rows
+from .looks import StoppingRecord
 from .number_format import format_interval, format_number, format_p_value
 from .result import Comparison, JudgeAgreement, Result, Score
 from .verdict import describe_verdicts
@@ -30,6 +32,7 @@ MOST_COMPARISONS = 10
 def print_run(console: Console, run: Run) -> None:
     """Print the scores of a run, its folder, and why it failed or has no scores yet."""
     print_results(console, run.results, run.comparisons, run.agreements)
+    print_looks(console, run.manifest.stopping)
     for line in (run.partial, run.failed):
         if line:
             console.print(shown(line, "bold"))
@@ -81,6 +84,26 @@ def print_results(
         console.print(shown(f"not shown: {', '.join(left_out)} (--facets, or t2i runs show RUN)", "dim"))
     for verdict in describe_verdicts(results, comparisons):
         console.print(shown(verdict, "bold"))
+
+
+def print_looks(console: Console, stopping: StoppingRecord | None, *, every: bool = True) -> None:
+    """Print the looks of a run that stops early, and its verdict.
+
+    Args:
+        console: Where to print.
+        stopping: The looks; None if the run does not stop early.
+        every: Print the looks; otherwise the verdict alone.
+    """
+    if stopping is None:
+        return
+    if every and stopping.looks:
+        table = make_table(*list_columns(stopping), title="looks")
+        for number in range(1, len(stopping.looks) + 1):
+            for row in list_rows(stopping, number):
+                table.add_row(*_make_cells(*row))
+        console.print(table)
+    if stopping.verdict is not None:
+        console.print(shown(stopping.verdict, "bold"))
 
 
 def _make_cells(*values: object) -> Iterator[Text]:

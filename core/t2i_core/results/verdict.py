@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .number_format import format_interval, format_number, format_p_value
-from .result import Comparison, Result
+from .result import Comparison, Result, list_bound_labels
+from .sample_need import describe_sample_needs
 
 LEVEL = 0.05
 """A difference is sure if its p-value, adjusted for the number of comparisons, is below this."""
@@ -61,7 +62,7 @@ def rank_models(results: Sequence[Result], comparisons: Sequence[Comparison]) ->
 
 def describe_verdicts(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list[str]:
     """Return the verdict of each metric in sentences: the score, the difference, or the ranking of its models."""
-    bounds = {result.upper_bound.model for result in results if result.upper_bound}
+    bounds = list_bound_labels(results)
     by_title: dict[str, list[Result]] = {}
     for result in results:
         if result.label not in bounds and result.score is not None:
@@ -71,6 +72,8 @@ def describe_verdicts(results: Sequence[Result], comparisons: Sequence[Compariso
         theirs = [each for each in comparisons if each.title == title]
         is_corrected = any(result.correction is not None for result in own)
         lines += [f"{line} (by the judge alone)" if is_corrected else line for line in _describe(own, theirs)]
+        if not is_corrected and (need := describe_need(theirs)) is not None:
+            lines.append(need)
         if is_corrected:
             lines += _describe_corrected(own, theirs)
     return lines
@@ -96,6 +99,14 @@ def _is_sure(comparison: Comparison) -> bool:
     return comparison.p_adjusted is not None and comparison.p_adjusted < LEVEL
 
 
+def describe_need(comparisons: Sequence[Comparison]) -> str | None:
+    """Return how many prompts would show a difference, if some comparison of one metric has no verdict."""
+    open_ones = [
+        each for each in comparisons if each.diff is not None and each.stopped is None and not _is_sure(each)
+    ]
+    return describe_sample_needs([each.needed for each in open_ones], open_ones[0].interval) if open_ones else None
+
+
 def _describe(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
     title = results[0].title
     if len(results) == 1:
@@ -118,6 +129,9 @@ def _describe_pair(results: Sequence[Result], comparisons: Sequence[Comparison])
     if found is None or found.diff is None:
         return f"{results[0].label} and {results[1].label} are not compared on {title}"
     difference = f"{format_number(abs(found.diff))} {_format_size(found)}, p {format_p_value(found.p_adjusted)}"
+    if found.stopped is not None and found.stopped.decision == "close":
+        margin = f"{found.stopped.margin:g}"
+        return f"{found.a} and {found.b} differ by less than {margin} on {title}: {difference}"
     if not _is_sure(found):
         return f"no significant difference between {found.a} and {found.b} on {title}: {difference}"
     higher, lower = (found.a, found.b) if found.diff > 0 else (found.b, found.a)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy  # its `special` is imported when it is first used
 from numpy.typing import ArrayLike
 
-from .design import Crossing, Design, Floats, Question
+from .design import Crossing, Design, Floats, Question, TermVariance
 from .estimate import Estimate, Range, check_level, check_range
 from .means import estimate_mean, sample_and_design
 from .resampling import Draws, Statistic, replicate
@@ -40,6 +40,7 @@ class PairedDifference:
     df: float | None = None
     se: float | None = None
     notes: tuple[str, ...] = ()
+    terms: tuple[TermVariance, ...] = ()
 
 
 def make_comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
@@ -62,6 +63,7 @@ def make_comparison(estimate: Estimate, design: Design, n: int) -> PairedDiffere
         estimate.df,
         estimate.se,
         estimate.notes,
+        estimate.terms,
     )
 
 

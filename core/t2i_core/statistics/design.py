@@ -72,6 +72,19 @@ class Term:
 
 
 @dataclass(frozen=True)
+class TermVariance:
+    """Variance of an estimate over one kind of cluster.
+
+    Attributes:
+        variance: The one-way variance of the estimate, in its squared unit.
+        groups: Number of clusters.
+    """
+
+    variance: float
+    groups: int
+
+
+@dataclass(frozen=True)
 class Design:
     """Clusters of rows for one question.
 
@@ -102,6 +115,16 @@ class Design:
     def n_clusters(self) -> int:
         """Number of clusters that the interval rests on: the smaller one if two kinds are crossed."""
         return min(term.groups for term in self.terms[:2]) if self.terms else 1
+
+    def split(self, influence: Floats) -> tuple[TermVariance, ...]:
+        """Return the variance of an estimate over each kind of cluster, from the influence of each row."""
+        return self.name_variances([term.variance(influence) for term in self.terms])
+
+    def name_variances(self, variances: Sequence[float]) -> tuple[TermVariance, ...]:
+        """Return the terms' variances with their numbers of clusters."""
+        return tuple(
+            TermVariance(variance, term.groups) for variance, term in zip(variances, self.terms, strict=True)
+        )
 
     def combine(self, variances: Sequence[float]) -> tuple[float, float]:
         """Combine the terms' variances into the estimate's variance and its degrees of freedom."""

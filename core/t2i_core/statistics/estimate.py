@@ -8,7 +8,7 @@ from typing import Literal
 
 import scipy  # its `special` is imported when it is first used
 
-from .design import Design
+from .design import Design, TermVariance
 from .proportions import clopper_pearson, wilson
 
 Form = Literal["t", "logit", "wilson"]
@@ -32,6 +32,8 @@ class Estimate:
         df: Degrees of freedom; None if the method has none.
         se: Standard error, in the unit of the measure; None if the method has none.
         notes: Sentences for the reader, usually empty.
+        terms: Its variance over prompts; or over prompts, seeds and cells, if prompts and seeds are crossed. Empty
+            if there is no variance.
     """
 
     value: float
@@ -43,6 +45,7 @@ class Estimate:
     df: float | None = None
     se: float | None = None
     notes: tuple[str, ...] = ()
+    terms: tuple[TermVariance, ...] = ()
 
     def with_notes(self, *notes: str) -> Estimate:
         """Return the same estimate with further notes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -178,6 +178,7 @@ def estimate_mean(sample: WeightedRows, design: Design, *, form: Form, bounds: R
     if variance == 0:
         return estimate_constant(sample.mean, design, bounds=bounds, level=level)
     estimate = estimate_from_variance(sample.mean, variance, df, design, form=form, bounds=bounds, level=level)
+    estimate = replace(estimate, terms=design.split(sample.influence))
     return estimate.with_notes(*_note_concentration(sample.influence, design))
 
 

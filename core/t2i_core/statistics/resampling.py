@@ -139,7 +139,7 @@ class Replicates:
         variance, df = variance + extra_variance, min(df, most_df)
         estimate = estimate_from_variance(value, variance, df, design, form=form, bounds=bounds, level=level)
         method = f"{estimate.method}, reweighted {len(draws[0])} times"
-        return replace(estimate, method=method).with_notes(*notes)
+        return replace(estimate, method=method, terms=design.name_variances(variances)).with_notes(*notes)
 
 
 def replicate(

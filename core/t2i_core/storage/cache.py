@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import os
+import re
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
@@ -23,14 +24,19 @@ from pathlib import Path
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from ..api.cache_folder import find_cache_folder
+from ..api.environment import ENVIRONMENTS
 from ..api.errors import BadFolder, BadOption
 from ..files.atomic_write import parse_unfinished_name
 from ..files.byte_size import format_size
 from ..files.real_folder import open_folder
 from .cache_lock import list_users, lock_opening, mark_in_use
+from .environments import list_environments, remove_environments, remove_unfinished
 from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, make_image_name, parse_image_name
 
 LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
+
+_PROBE = re.compile(r"shared-[0-9a-f]{16}\.(probe|answer)")
+"""Names of the files by which t2i-ray finds out whether a worker sees the cache."""
 
 _ROW = 200
 """Approximate number of bytes that a row takes in addition to its long fields."""
@@ -46,6 +52,8 @@ class CacheUse:
         observations: Number of observations.
         image_bytes: Size of the image files.
         other_bytes: Size of the database and of all other files.
+        environments: Number of environments of components.
+        environment_bytes: Size of their files, as when they were built.
         in_use: Number of runs, and of other work, that use the cache at this moment.
     """
 
@@ -54,12 +62,14 @@ class CacheUse:
     observations: int
     image_bytes: int
     other_bytes: int
+    environments: int
+    environment_bytes: int
     in_use: int
 
     @property
     def bytes(self) -> int:
         """The size of all files."""
-        return self.image_bytes + self.other_bytes
+        return self.image_bytes + self.other_bytes + self.environment_bytes
 
 
 @dataclass(frozen=True)
@@ -69,14 +79,16 @@ class Cleaned:
     Attributes:
         images: Number of images.
         observations: Number of observations.
+        environments: Number of environments of components.
         leftovers: Number of files that killed processes left: half-written ones, and images without a row in the
-            database.
+            database; and of environments that they left half built.
         bytes_before: Size of the cache before.
         bytes_after: Size of the cache afterwards.
     """
 
     images: int
     observations: int
+    environments: int
     leftovers: int
     bytes_before: int
     bytes_after: int
@@ -84,10 +96,12 @@ class Cleaned:
     @property
     def anything(self) -> bool:
         """True if anything was removed."""
-        return bool(self.images or self.observations or self.leftovers)
+        return bool(self.images or self.observations or self.environments or self.leftovers)
 
     def __str__(self) -> str:
         oldest = f"{self.images} images and {self.observations} observations removed, the oldest"
+        if self.environments:
+            oldest += f", {self.environments} environments too"
         leftovers = f", and {self.leftovers} files that killed processes left" if self.leftovers else ""
         return f"{oldest}{leftovers}: {format_size(self.bytes_before)} became {format_size(self.bytes_after)}"
 
@@ -102,7 +116,7 @@ def parse_size(text: str, whose: str) -> int:
 
 def measure_folder(folder: Path) -> int:
     """Return the size in bytes of all files in a folder that can be read; links are not followed."""
-    return sum(size for _, size in _files(folder))
+    return sum(size for _, size in _files(folder, with_environments=True))
 
 
 def read_cache_limit() -> int | None:
@@ -138,14 +152,24 @@ def measure_cache() -> CacheUse | None:
         (images,) = database.execute("select count(distinct digest) from images where path is null").fetchone()
         (observations,) = database.execute("select count(*) from observations").fetchone()
         image_bytes, other_bytes = _sizes(folder)
-        return CacheUse(folder, images, observations, image_bytes, other_bytes, list_users(folder))
+        sizes = [record.bytes for _, record in list_environments(folder)]
+        return CacheUse(
+            folder,
+            images,
+            observations,
+            image_bytes,
+            other_bytes,
+            len(sizes),
+            sum(sizes),
+            list_users(folder),
+        )
 
 
 def shrink_cache(limit: int) -> Cleaned:
     """Clean the cache down to a number of bytes. Raises BadFolder if a run uses it, or it cannot be written."""
     folder = find_cache_folder().absolute()
     if not _begun(folder):
-        return Cleaned(0, 0, 0, 0, 0)
+        return Cleaned(0, 0, 0, 0, 0, 0)
     cleaned = _clean(folder, limit)
     if cleaned is None:
         raise BadFolder(f"cache folder {folder}: in use by a run; wait for its end")
@@ -157,49 +181,61 @@ def _clean(folder: Path, limit: int) -> Cleaned | None:
     with _database(folder, "cleaned") as database, lock_opening(folder):  # nobody can begin to use it meanwhile
         if list_users(folder):
             return None
-        before = sum(_sizes(folder))
-        leftovers = _sweep(folder, database)
-        images = observations = 0
-        while (excess := sum(_sizes(folder)) - limit) > 0:  # what a row frees is known only afterwards
-            changed, rowid = _cut(database, excess)
-            if changed == rowid == -1:
+        before = _measure(folder)
+        leftovers = _sweep(folder, database) + remove_unfinished(folder)
+        images = observations = environments = 0
+        while (excess := _measure(folder) - limit) > 0:  # what a row frees is known only afterwards
+            changed, rowid, used = _cut(folder, database, excess)
+            if changed == rowid == used == -1:
+                break
+            environments += (removed := remove_environments(folder, used))
+            if used > -1 and not removed:  # one is being built
                 break
             images += _remove_images(folder, database, changed)
             observations += database.execute("delete from observations where rowid <= ?", (rowid,)).rowcount
             database.execute("vacuum")
             database.execute("pragma wal_checkpoint(truncate)")
-        return Cleaned(images, observations, leftovers, before, sum(_sizes(folder)))
+        return Cleaned(images, observations, environments, leftovers, before, _measure(folder))
 
 
-def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
-    """Return the time and the rowid up to which images and observations must go to free a number of bytes.
+def _measure(folder: Path) -> int:
+    """Return the number of bytes that count for the limit."""
+    return sum(_sizes(folder)) + sum(record.bytes for _, record in list_environments(folder))
 
-    Both kinds are merged in the order of their age, so that memory stays flat.
+
+def _cut(folder: Path, database: sqlite3.Connection, excess: int) -> tuple[int, int, float]:
+    """Return how far images, observations and environments must go to free a number of bytes.
+
+    They are merged in the order of their age, so that memory stays flat.
 
     Args:
+        folder: The cache folder.
         database: The open database.
         excess: Number of bytes to free.
 
     Returns:
-        The time of the last change of images, in nanoseconds, and the rowid of observations; -1 for none.
+        The time of the last change of images, in nanoseconds, the rowid of observations, and the time of the last
+        use of environments, in seconds; -1 for none.
     """
-    changed = rowid = -1
-    for _, size, is_image, place in heapq.merge(_images(database), _observations(database)):
+    last: dict[str, float] = {_IMAGE: -1, _OBSERVATION: -1, _ENVIRONMENT: -1}
+    environments = (
+        (record.used, record.bytes, _ENVIRONMENT, record.used) for _, record in list_environments(folder)
+    )
+    for _, size, kind, place in heapq.merge(_images(database), _observations(database), environments):
         if excess <= 0:
             break
         excess -= size
-        if is_image:
-            changed = place
-        else:
-            rowid = place
-    return changed, rowid
+        last[kind] = place
+    return int(last[_IMAGE]), int(last[_OBSERVATION]), last[_ENVIRONMENT]
 
+
+_IMAGE, _OBSERVATION, _ENVIRONMENT = "image", "observation", "environment"
 
 _CHANGED = "coalesce(max(cast(changed as integer)), 0)"
 """SQL for the time of an image's last change; a damaged time counts too, so that the image can be removed."""
 
 
-def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
+def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, str, int]]:
     """Yield time, size and sort key of each image of the store's own, the oldest first."""
     sql = (
         f"select {_CHANGED}, max(cast(bytes as integer)), sum(length(value)) + count(*) * ?, "
@@ -207,10 +243,10 @@ def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, in
         "from images where path is null group by digest order by 1"
     )
     for changed, size, rows, truth in database.execute(sql, (_ROW,)):
-        yield changed / 1e9, size + rows + truth, True, changed
+        yield changed / 1e9, size + rows + truth, _IMAGE, changed
 
 
-def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
+def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, str, int]]:
     """Yield time, size and rowid of each observation, the oldest first."""
     (page,) = database.execute("pragma page_size").fetchone()
     sql = "select coalesce(cast(at as integer), 0), length(value), rowid from observations order by rowid"
@@ -218,7 +254,7 @@ def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bo
     for at, size, rowid in database.execute(sql):
         latest = max(latest, at)  # rowids are in the order of keeping, but a clock may have been set back
         # a value longer than a page takes whole pages
-        yield latest / 1e9, size + _ROW if size < page else -(-size // page) * page, False, rowid
+        yield latest / 1e9, size + _ROW if size < page else -(-size // page) * page, _OBSERVATION, rowid
 
 
 def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> int:
@@ -248,7 +284,7 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
 
 
 def _sweep(folder: Path, database: sqlite3.Connection) -> int:
-    """Remove files that killed processes left: half-written ones, and images without a row in the database.
+    """Remove files that killed processes left: half-written ones, images without a row, and t2i-ray's probes.
 
     Files with other names belong to the user, even in the folder of images.
 
@@ -257,6 +293,7 @@ def _sweep(folder: Path, database: sqlite3.Connection) -> int:
     """
     count = 0
     with open_folder(folder) as cache, cache.folder(IMAGES) as images:
+        count += sum(cache.remove(name) for name in filter(_PROBE.fullmatch, cache.names()))
         for start in filter(IMAGE_FOLDER.fullmatch, images.names()):
             with images.folder(start) as inner:
                 for name in inner.names():
@@ -279,6 +316,7 @@ def _sizes(folder: Path) -> tuple[int, int]:
     """Return the size of image files, and of all other files except SQLite's shared memory (`-shm`).
 
     Other files in the folder of images do not count: cleaning cannot remove them, so it would remove all the rest.
+    Environments have records of their sizes.
     """
     images = other = 0
     for name, size in _files(folder):
@@ -293,9 +331,11 @@ def _sizes(folder: Path) -> tuple[int, int]:
     return images, other
 
 
-def _files(folder: Path) -> Iterator[tuple[str, int]]:
+def _files(folder: Path, with_environments: bool = False) -> Iterator[tuple[str, int]]:
     """Yield the path within the folder, with `/`, and the size of each regular file that can be read."""
-    for place, _, names in os.walk(folder):
+    for place, folders, names in os.walk(folder):
+        if Path(place) == folder and not with_environments and ENVIRONMENTS in folders:
+            folders.remove(ENVIRONMENTS)
         inside = Path(place).relative_to(folder).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
         for name in names:

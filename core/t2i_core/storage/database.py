@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -36,11 +37,13 @@ _ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """Errors of SQLite; the second one is raised if its message quotes damaged text from the database."""
 
 
-_CONNECTION: Mapping[str, Any] = {"timeout": 120, "isolation_level": None}
+_CONNECTION: Mapping[str, Any] = {"timeout": 120, "isolation_level": None, "check_same_thread": False}
 
 
 class Database:
     """Tables in a file. Every error of the file is a BadFolder that says what to do.
+
+    Several threads may use it; each statement or transaction of one excludes the others'.
 
     Args:
         file: Where the database is, or will be.
@@ -50,6 +53,7 @@ class Database:
 
     def __init__(self, file: Path, schema: str, read_only: bool = False) -> None:
         self.file = file
+        self._lock = threading.RLock()
         try:
             own = _connect_to_read(file, schema) if read_only else sqlite3.connect(file, **_CONNECTION)
             read_only = read_only and own is not None
@@ -127,8 +131,9 @@ class Database:
     def _carry_out(self, sql: str, values: tuple[Any, ...]) -> tuple[list[Any], int]:
         """Carry out a statement; return its rows, unchecked, and the number of rows that it changed."""
         try:
-            cursor = self._connection.execute(sql, values)
-            return cursor.fetchall(), cursor.rowcount
+            with self._lock:
+                cursor = self._connection.execute(sql, values)
+                return cursor.fetchall(), cursor.rowcount
         except sqlite3.ProgrammingError:
             raise
         except _ERRORS as error:
@@ -137,13 +142,14 @@ class Database:
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
         """Carry out all statements of a block in one transaction, or none; no other process writes meanwhile."""
-        self.execute("begin immediate")
-        try:
-            yield
-            self.execute("commit")
-        finally:
-            if self._connection.in_transaction:  # after some errors SQLite has ended the transaction itself
-                self.execute("rollback")
+        with self._lock:
+            self.execute("begin immediate")
+            try:
+                yield
+                self.execute("commit")
+            finally:
+                if self._connection.in_transaction:  # after some errors SQLite has ended the transaction itself
+                    self.execute("rollback")
 
     def damage(self) -> BadFolder | None:
         """Check the whole file, and return what to say if it is damaged."""

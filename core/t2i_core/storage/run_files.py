@@ -16,6 +16,9 @@ from .manifest_file import LOCK, MANIFEST
 MARK = ".plan"
 """Says whose folder this is where run.json cannot."""
 
+SPENT = ".spent"
+"""Spending of paid components in the commands without --shard. Each shard has its own file, `.spent-I-of-N`."""
+
 IMAGES = "images"
 """The folder of the links to the images."""
 
@@ -31,14 +34,17 @@ PROMPTS = "prompts.jsonl"
 _MODEL = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 """A model's name in paths, as `slug` writes it."""
 
+_SHARD = "(-[0-9]+-of-[0-9]+)?"
+
 _MODEL_FOLDER = re.compile(_MODEL)
 _IMAGE_FOLDER_FILE = re.compile(r"metadata\.jsonl|[0-9]{5,}-[0-9]+\.png")
 _RUN_FILE = re.compile(
     rf"{re.escape(MANIFEST)}|{re.escape(MARK)}|(samples|measurements|failures)\.csv|{re.escape(EVIDENCE)}"
     rf"|{re.escape(PROMPTS)}"
-    rf"|{re.escape(EXPORTS)}"
+    rf"|{re.escape(EXPORTS)}|{re.escape(SPENT)}{_SHARD}"
 )
-_LOCK = re.compile(rf"{re.escape(LOCK)}(-[0-9]+-of-[0-9]+)?")
+_LOCK = re.compile(rf"{re.escape(LOCK)}{_SHARD}")
+_LEDGER = re.compile(rf"{re.escape(SPENT)}{_SHARD}")
 
 
 class OwnFile(NamedTuple):
@@ -102,6 +108,11 @@ def list_model_folders(run: RealFolder) -> list[str]:
 def list_lock_names(run: RealFolder) -> list[str]:
     """Return the names of the locks in a run's folder: the run's own, and one for each shard."""
     return [name for name in run.names() if _LOCK.fullmatch(name)]
+
+
+def is_ledger(name: str) -> bool:
+    """Return whether a file of a run's folder says what paid components spent."""
+    return _LEDGER.fullmatch(name) is not None
 
 
 @contextmanager

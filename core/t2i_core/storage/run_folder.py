@@ -9,6 +9,7 @@ prompts.jsonl      the prompts, with what their images must show
 images/MODEL/...   links to the kept images (copies if links are not possible), which outlive the cache; for
                    `t2i generate` also metadata.jsonl
 .exports           paths of the files that sinks wrote, one a line
+.spent             what paid components spent, in JSON; .spent-I-of-N for shards
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ from ..api.redaction import redact_data
 from ..files.atomic_write import replace_file, write_whole
 from ..files.digest import digest_file
 from ..files.real_folder import is_link, open_folder
-from ..files.regular_file import read_regular
+from ..files.regular_file import MANIFEST_BYTES, read_regular
 from ..files.spreadsheet import escape, escape_table
 from ..files.write_check import find_write_obstacle
 from .exports import list_exports
 from .manifest_file import MANIFEST, DamagedManifest, encode_manifest, read_manifest
-from .run_files import IMAGES, MARK, list_own_files, make_run_image_name
-from .run_lock import is_locked, name_lock
+from .run_files import IMAGES, MARK, SPENT, is_ledger, list_own_files, make_run_image_name
+from .run_lock import add_shard, is_locked, name_lock
 from .text_file import IS_LINK, make_parents, replace_text
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class RunFolder:
         shard: The part of the run and the number of parts; None for the whole.
 
     Attributes:
+        shard: As given.
         repaired: True if run.json was damaged; it is then ignored and written again.
     """
 
@@ -67,7 +69,7 @@ class RunFolder:
         self.path = path.absolute()
         self.repaired = False
         self._digest = plan_digest
-        self._shard = shard
+        self.shard = shard
         self._written: list[str] = []
         self._image_folders: set[str] = set()
         # `t2i runs` holds the lock for a moment to see whether a run is in progress
@@ -89,7 +91,7 @@ class RunFolder:
             if is_known:
                 self._refuse_others()
             self._refuse_links()
-            if is_locked(self.path, self._shard):
+            if is_locked(self.path, self.shard):
                 raise self._held()
         except OSError as error:
             return self._useless(error)
@@ -114,7 +116,7 @@ class RunFolder:
             self.repaired = self._refuse_others()
             self._refuse_links()
             self._write(MARK, self._digest.encode())
-            if self._shard is None:
+            if self.shard is None:
                 self._sweep()
         except BaseException as error:
             self.close()
@@ -167,9 +169,9 @@ class RunFolder:
         """Remove half-written files of processes that were killed."""
         with open_folder(self.path) as run:
             for file in list_own_files(run, list_exports(self.path)):
-                if (
-                    not file.is_finished and file.finished_name != MARK
-                ):  # a shard that starts now is writing its mark
+                # shards that are at work write their marks and ledgers
+                of_shard = file.finished_name == MARK or is_ledger(file.finished_name)
+                if not (file.is_finished or of_shard):
                     file.folder.remove(file.name)
 
     def finished(self) -> bool:
@@ -181,6 +183,28 @@ class RunFolder:
         written: dict[str, Any] = redact_data(manifest)
         self._write(MANIFEST, encode_manifest(written))
         return written
+
+    def write_spending(self, spent: Mapping[str, Mapping[str, float]]) -> None:
+        """Write what paid components spent in all commands on this run, or on this shard of it."""
+        self._write(add_shard(SPENT, self.shard), json.dumps(redact_data(spent), indent=1).encode())
+
+    def read_spending(self) -> Any:
+        """Return what `write_spending` wrote; None if it wrote nothing, or the file is damaged."""
+        return self._read_ledger(add_shard(SPENT, self.shard))
+
+    def read_spending_of_shards(self) -> list[Any]:
+        """Return what each shard wrote."""
+        try:
+            ledgers = sorted(p.name for p in self.path.iterdir() if is_ledger(p.name) and p.name != SPENT)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return [self._read_ledger(name) for name in ledgers]
+
+    def _read_ledger(self, name: str) -> Any:
+        try:
+            return json.loads(read_regular(self.path / name, MANIFEST_BYTES, self.path))
+        except (OSError, ValueError, RecursionError):
+            return None
 
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of each table that was written, so that readers can check the tables."""
@@ -305,7 +329,7 @@ class RunFolder:
         )
 
     def _held(self) -> BadFolder:
-        held = f"shard {self._shard[0]}/{self._shard[1]} of this run" if self._shard else "this run"
+        held = f"shard {self.shard[0]}/{self.shard[1]} of this run" if self.shard else "this run"
         return BadFolder(f"{self.path}: another process works on {held}; wait for it or name another --out")
 
     def _useless(self, error: OSError) -> BadFolder:

@@ -13,7 +13,12 @@ from .manifest_file import LOCK
 
 def name_lock(shard: tuple[int, int] | None) -> str:
     """Return the name of the file that a process locks in a run's folder, or in that of a shard's run."""
-    return LOCK if shard is None else f"{LOCK}-{shard[0]}-of-{shard[1]}"
+    return add_shard(LOCK, shard)
+
+
+def add_shard(name: str, shard: tuple[int, int] | None) -> str:
+    """Return the name of a file of which the whole run and each shard have their own."""
+    return name if shard is None else f"{name}-{shard[0]}-of-{shard[1]}"
 
 
 def is_locked(folder: Path, shard: tuple[int, int] | None = None) -> bool:

@@ -8,26 +8,26 @@ opened, and when the size or the time of its file has changed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 from ..api.cache_folder import find_cache_folder
 from ..api.errors import BadFolder
-from ..api.image import Image, Truth, encode_png, get_size, load_image
+from ..api.image import Image, Truth
 from ..api.redaction import redact_data
 from ..files.atomic_write import write_whole
-from ..files.decoding_rules import DEFAULT_RULES, DecodingRules
 from ..files.digest import digest_file
 from ..files.image_file import DamagedImage, ImageHeader
 from ..files.real_folder import open_folder
 from .cache_lock import lock_opening, mark_in_use
 from .database import Database, explain_loss, explain_unusable
+from .encoded_image import DECODED, EncodedImage
 
 FORMAT = 3
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
@@ -97,15 +97,27 @@ class _Kept(NamedTuple):
 
 
 class KeptImage(NamedTuple):
-    """An image with its width and height in pixels, and the record of how it was made."""
+    """Record of an image in the cache.
 
-    image: Image
+    Attributes:
+        digest: The SHA-256 (hex) of its file.
+        path: Where the file is.
+        size: Width and height in pixels.
+        record: How it was made.
+        header: The header of a file that is not the store's own, if decoding it does more than reading the pixels.
+    """
+
+    digest: str
+    path: str
     size: tuple[int, int]
     record: dict[str, Any]
+    header: ImageHeader | None
 
+    @property
+    def image(self) -> Image:
+        """The image."""
+        return Image(self.digest, Path(self.path), header=self.header)
 
-DECODED = "decoded"
-"""The field of an image's record with the format of its file and what decoding does beside reading the pixels."""
 
 IMAGES = "images"
 """The folder of image files within the cache."""
@@ -141,6 +153,7 @@ class Store:
         self.folder = (folder or find_cache_folder()).absolute()
         self._images = str(self.folder / IMAGES)
         self._image_folders = set[str]()  # those that are there
+        self._writing = [Lock() for _ in range(256)]  # one for each of these folders
         self._made: set[str] | None = set() if fresh else None
         self._read_only = read_only
         with contextlib.ExitStack() as held:
@@ -257,8 +270,9 @@ class Store:
         return Image(digest, Path(kept.path or self._name(digest)), header=kept.header)
 
     def _with_details(self, kept: _Kept) -> KeptImage:
+        digest = kept.digest.hex()
         width, height, record = kept.details
-        return KeptImage(self._image(kept), (width, height), record)
+        return KeptImage(digest, kept.path or self._name(digest), (width, height), record, kept.header)
 
     def failures(self, keys: Sequence[str]) -> list[str | None]:
         """Return for each key why its image can never be made, if that is known."""
@@ -273,63 +287,43 @@ class Store:
             self._rows.put("failures", bytes.fromhex(key), reason.encode("utf-8", "backslashreplace"))
         self._note(key)
 
-    def put_image(
-        self,
-        key: str,
-        image: Any,
-        record: Mapping[str, Any] | None = None,
-        truth: Truth | None = None,
-        rules: DecodingRules = DEFAULT_RULES,
-    ) -> Image:
-        """Keep an image.
+    def put_image(self, key: str, encoded: EncodedImage) -> Image:
+        """Keep an image; several threads may do so at a time.
 
         If another process has kept one under this key meanwhile, that one stays, because it may have been used.
 
         Args:
             key: The key.
-            image: uint8 of shape (height, width, 3), a PIL image, or the path of a file, which stays where it is.
-            record: How the image was made, as plain data.
-            truth: The ground truth of the image.
-            rules: Which files outside of the store are decoded.
+            encoded: The image.
 
         Returns:
             The image that is kept.
 
         Raises:
             TypeError: If the record is not plain data.
-            ValueError: If the record is not plain data, or has the field `decoded`.
+            ValueError: If the record is not plain data.
+            BadFolder: If the file cannot be written, or is missing though the image says that it is written.
         """
-        said = redact_data(dict(record or {}))
-        if DECODED in said:
-            raise ValueError(f"the record's field {DECODED!r} is written by t2i itself; use another name")
-        path: str | None = None
-        if isinstance(image, Path):
-            found = load_image(image.absolute(), rules)
-            digest, file, path = found.digest, found.path, str(found.path)
-            width, height = found.header.size if found.header else (0, 0)
-            said |= _decoded(found.header)
-        else:
-            data, (width, height) = encode_png(image), get_size(image)
-            digest = hashlib.sha256(data).hexdigest()
-            file = Path(self._name(digest))
-        details = _encode_json([width, height, said])
-        drawn = None if truth is None else truth.to_bytes()
+        file = Path(encoded.path or self._name(encoded.digest))
+        details = _encode_json([*encoded.size, encoded.record])
         try:
-            stat = file.stat() if path else self._write(file, data, digest)
+            stat = file.stat() if encoded.data is None else self._write(file, encoded.data, encoded.digest)
         except OSError as error:
             raise explain_unusable(self.folder, error) from error
-        own, named = bytes.fromhex(key), bytes.fromhex(digest)
-        kept = _Kept(named + details.encode(), path, stat.st_size, stat.st_mtime_ns, int(drawn is not None))
+        own, named, drawn = bytes.fromhex(key), bytes.fromhex(encoded.digest), encoded.truth
+        kept = _Kept(
+            named + details.encode(), encoded.path, stat.st_size, stat.st_mtime_ns, int(drawn is not None)
+        )
         is_new = drawn is None and self._made is None
         if not (is_new and self._rows.add("images", own, *kept, named)):
             with self._rows.together():
-                if path is None and (before := self._find([key])[0]) is not None:
+                if encoded.path is None and (before := self._find([key])[0]) is not None:
                     return self._image(before)
                 if drawn is not None:
                     self._rows.put("truths", named, drawn)
                 self._rows.put("images", own, *kept, named)
         self._note(key)
-        return Image(digest, file, header=kept.header)
+        return Image(encoded.digest, file, header=kept.header)
 
     def truth(self, digest: str) -> Truth | None:
         """Return what is really drawn in an image, if that was kept. Raises DamagedImage if it is damaged."""
@@ -397,12 +391,12 @@ class Store:
         self._rows.put("settings", fingerprint.encode(), text.encode())
 
     def rate(self, name: str) -> float | None:
-        """Return how many seconds one item of this work took the last time; None if that is not known."""
+        """Return how many seconds of one worker an item of this work took the last time; None if not known."""
         row = self._rows.get("rates", name.encode())
         return None if row is None else float(row[0])
 
     def put_rate(self, name: str, seconds: float) -> None:
-        """Keep how many seconds one item of this work takes."""
+        """Keep how many seconds of one worker an item of this work takes."""
         self._rows.put("rates", name.encode(), repr(float(seconds)).encode())
 
     def gone(self, what: str) -> BadFolder:
@@ -414,12 +408,13 @@ class Store:
 
     def _write(self, file: Path, data: bytes, digest: str) -> os.stat_result:
         """Write an image's file, whole or not at all, unless it is there already; return its status."""
-        if os.path.exists(file) and digest_file(file) == digest:  # noqa: PTH110 - see `_is_whole`
-            return file.stat()
-        if digest[:2] not in self._image_folders:
-            file.parent.mkdir(exist_ok=True)
-            self._image_folders.add(digest[:2])
-        return write_whole(file, data)
+        with self._writing[int(digest[:2], 16)]:  # two threads may have drawn the same image
+            if os.path.exists(file) and digest_file(file) == digest:  # noqa: PTH110 - see `_is_whole`
+                return file.stat()
+            if digest[:2] not in self._image_folders:
+                file.parent.mkdir(exist_ok=True)
+                self._image_folders.add(digest[:2])
+            return write_whole(file, data)
 
     def _wanted(self, keys: Sequence[str]) -> list[bytes]:
         """Return the keys as rows have them; instead of one that may not be used, one that no row has."""
@@ -430,14 +425,3 @@ class Store:
     def _note(self, key: str) -> None:
         if self._made is not None:
             self._made.add(key)
-
-
-def _decoded(header: ImageHeader | None) -> dict[str, Any]:
-    """Return the field of a record for a file whose decoding takes more than the usual, else nothing."""
-    if header is None:
-        return {}
-    width, height = header.size
-    usual = header.format in DEFAULT_RULES.formats and width * height <= DEFAULT_RULES.megapixels * 1e6
-    if usual and not header.conversions:
-        return {}
-    return {DECODED: {"format": header.format, "conversions": list(header.conversions)}}

@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL.Image import Image as PILImage
 
+from ..api.budget import Budget
 from ..api.failure import Failure
 from ..api.generator import Generated
 from ..api.mask import PackedMask, count_shared_pixels
@@ -30,9 +32,12 @@ ODD_TEXTS = ("", " \t", LONG, "🦒 \u202eمرحبا\u202c \x07 <b>\\n</b>")
 
 
 @contextmanager
-def make_component(component: Component[Any], batch_size: int | None = None) -> Iterator[Any]:
+def make_component(
+    component: Component[Any], batch_size: int | None = None, budget: Budget | None = None
+) -> Iterator[Any]:
     """Create a model or judge, and close it at the end, as core does."""
-    instance = component.info.create(component.setup(batch_size=batch_size))
+    setup = component.setup(batch_size=batch_size)
+    instance = component.info.create(replace(setup, budget=budget or setup.budget))
     try:
         yield instance
     finally:

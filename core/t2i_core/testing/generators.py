@@ -11,6 +11,7 @@ import pytest
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
 from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo
+from ..api.prices import find_price
 from ..api.prompt import Prompt
 from ..engine.component import Component
 from .answer_comparison import (
@@ -27,6 +28,7 @@ from .answer_comparison import (
 from .components import ComponentContract
 from .other_process import answer_in_another_process
 from .parts import TEST_PROMPTS, settle
+from .spending import check_spending
 
 
 class GeneratorContract(ComponentContract):
@@ -65,6 +67,14 @@ class GeneratorContract(ComponentContract):
         ask = collect_answers if alone_where_it_fails else collect_answers_at_once
         with make_component(component, batch_size) as model:
             return ask(model.generate, requests)
+
+    def test_keeps_to_its_budget(self, component: Component[GeneratorInfo], requests: list[ImageRequest]) -> None:
+        """A model with a price reserves money for its requests, and costs no more than its price."""
+        price = find_price(component)
+        if price is None or price.unknown:
+            return
+        most = sum(price.most(request, None) for request in requests)
+        check_spending(component, lambda model: collect_answers(model.generate, requests), most)
 
     def test_one_answer_per_request(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]

@@ -20,6 +20,7 @@ from ..api.judge import Capability, Query
 from ..api.observation import Labels, find_capability
 from ..api.observation_codec import decode, encode
 from ..api.plugin_info import JudgeInfo
+from ..api.prices import find_price
 from ..engine.component import Component
 from .answer_comparison import (
     CHANCES,
@@ -33,6 +34,7 @@ from .answer_comparison import (
 from .components import ComponentContract
 from .other_process import answer_in_another_process
 from .parts import CLASSES, sample_images
+from .spending import check_spending
 
 
 class JudgeContract(ComponentContract):
@@ -73,6 +75,18 @@ class JudgeContract(ComponentContract):
         for capability in info.capabilities:
             targets = [e.value for e in entry_points(group=f"t2i.judges.{capability}", name=self.name)]
             assert targets == [self.module], capability
+
+    def test_keeps_to_its_budget(
+        self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
+    ) -> None:
+        """A judge with a price reserves money for its requests, and costs no more than its price."""
+        price = find_price(component)
+        if price is None or price.unknown:
+            return
+        for capability in info.capabilities:
+            queries = self.queries(capability, images, text)
+            most = sum(price.most(query, capability) for query in queries)
+            check_spending(component, partial(_ask, capability=capability, queries=queries), most)
 
     def test_one_answer_per_query(self, info: JudgeInfo, judge: Any, images: Sequence[Image], text: str) -> None:
         """Each query gets an observation of the capability asked for, or a failure."""

@@ -20,7 +20,7 @@ from ..api.judge import Capability, Query
 from ..api.observation import Observation, find_capability, list_capabilities
 from ..api.plugin_info import INFO_TYPES, Domain, GeneratorInfo, Info, JudgeInfo, Kind, PromptSourceInfo, Setup
 from ..api.prompt import ObjectClass, Prompt, Scene, SceneObject
-from ..api.resolver import JudgeChoice, OptionTable
+from ..api.resolver import Isolate, JudgeChoice, OptionTable
 from ..engine.component import Component, settle_component
 
 CLASSES = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
@@ -42,6 +42,10 @@ class StaticResolver:
         info = self._infos[kind, name]
         given = {**options.get(name, {}), **options.get(f"{kind}:{name}", {})}
         return Component(kind, spec, info, info.options(**given), argument or None)
+
+    def with_environments(self, isolate: Isolate) -> StaticResolver:
+        """Return this resolver: its descriptors are in this process's memory."""
+        return self
 
     def choose_judge(
         self,
@@ -80,6 +84,10 @@ class StaticResolver:
     def list_extensions(self, group: str) -> Sequence[Extension]:
         """Return nothing: no plugin is installed."""
         return ()
+
+    def find_missing_dist(self, name: str) -> str | None:
+        """Return None: no plugin is known."""
+        return None
 
 
 class _NoiseModel:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from ..api.executor import ComponentSettings
 from ..api.failure import Failure
 from ..api.generator import ImageRequest
 from ..api.metric import Metric
@@ -18,7 +19,7 @@ from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import GeneratorInfo, MetricInfo, SinkInfo
 from ..api.progress import Silent
 from ..engine.component import Component
-from ..engine.lifecycle import Execution, open_component
+from ..engine.lifecycle import open_component
 from ..engine.plan import make_plan
 from ..engine.request import ModelRequest, Request
 from ..engine.run import run_plan
@@ -101,7 +102,7 @@ class SinkContract(ComponentContract):
 
 
 def _write(component: Component[Any], run: Run) -> None:
-    with open_component(component, Execution()) as sink, guard_plugin(component, "to write the run"):
+    with open_component(component, ComponentSettings()) as sink, guard_plugin(component, "to write the run"):
         sink.write(run, Silent())
 
 

@@ -80,6 +80,7 @@ def alpha_by_definition(answers: dict[tuple[int, int], float], measurement: str)
     return 1 - observed / expected if expected else math.nan
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=40)
 @given(
     st.dictionaries(
@@ -178,6 +179,7 @@ TABLES = (
 )
 
 
+@pytest.mark.long
 @settings(max_examples=12)  # each takes 1,000 rounds four times
 @given(TABLES, st.randoms())
 def test_pairs_are_counted_whatever_their_order_and_names(table, random) -> None:
@@ -211,12 +213,14 @@ def check(found) -> None:
     assert found.lo < found.hi
 
 
+@pytest.mark.long
 @given(ANSWERS)
 def test_intervals_of_alpha_stay_in_their_range(said) -> None:
     for options in ({}, {"raters": "new"}, {"excluded": ("tie",)}):
         check(of(said, **options))
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(TABLES)
 def test_intervals_of_pairs_stay_in_their_range(table) -> None:
@@ -383,6 +387,7 @@ def test_intervals_over_raters_hold(raters) -> None:
     assert held["fixed"] < 0.85 * WORLDS  # these raters are not all raters
 
 
+@pytest.mark.long
 def test_an_item_of_weight_two_counts_as_two_items():
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 3, 120)

@@ -320,6 +320,7 @@ def check(world: World, count: int) -> None:
     assert least <= found.covered <= most, f"{world}: {found}, must lie in {least:.4f} to {most:.4f}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", [SIMPLE[0], SIMPLE[5], OUTCOME[4], ACCURATE[4], PAIRED[0]], ids=str)
 def test_corrected_intervals_hold(world: World) -> None:
     check(world, SHORT)
@@ -345,6 +346,7 @@ def test_a_ranking_that_the_judge_gets_wrong_is_put_right() -> None:
     assert all(each.best.diff > 0 for each in found)
 
 
+@pytest.mark.long
 def test_the_simulation_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """If only errors that were seen count, the intervals of a judge that is nearly always right are short."""
     world = ACCURATE[4]

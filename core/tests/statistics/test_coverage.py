@@ -190,11 +190,13 @@ def check(world: World, count: int) -> None:
     assert least <= covered <= most, f"{world} covered {covered:.4f}, must lie in {least:.4f} to {most:.4f}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", MAIN[:9] + MAIN[9:12], ids=str)
 def test_coverage_holds(world: World) -> None:
     check(world, SHORT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "world",
     [FEW[1], ONE_SEED[1], MISSING[0], FIXED[1], FIXED[7], NESTED[1], PARTIAL[0], PAIRED[1]],

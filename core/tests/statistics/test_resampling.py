@@ -136,6 +136,7 @@ def test_bad_statistics_are_refused() -> None:
         statistic_intervals(lambda w: {"a": 2.0}, np.arange(5), None, rounds=5, ranges={"a": (0, 1)})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("groups", [2, 3, 4, 25])
 def test_cluster_weights_average_one_and_vary_as_a_mean_does(groups) -> None:
     cluster = np.repeat(np.arange(groups) * 10, 3)

@@ -23,12 +23,14 @@ def test_chance_alone_spreads_552_prompts_over_64_seeds_by_a_tenth() -> None:
     assert found.range < found.null_high * 1.3
 
 
+@pytest.mark.long
 def test_p_is_uniform_where_levels_do_not_matter() -> None:
     p = [level_spread(*table(0, i, prompts=12, seeds=5), rounds=99).p for i in range(200)]
     assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.05)
     assert np.mean(p) == pytest.approx(0.5, abs=0.07)
 
 
+@pytest.mark.long
 def test_means_of_equal_levels_lie_in_the_band_of_their_rank() -> None:
     found = [level_spread(*table(0, i, prompts=12, seeds=5), rounds=199).table for i in range(100)]
     every = pd.concat(found)

@@ -20,6 +20,9 @@ MOST_TEXTS = 80
 MANY = 200
 """Number of points from which they are small and transparent, so that density shows."""
 
+MANY_LABELS = 16
+"""Number of labels in each of several panels from which the panels are larger."""
+
 LETTER, LINE = 5.6, 11
 """Mean width of a letter and height of a line, in pixels."""
 
@@ -40,25 +43,39 @@ def draw_points(plot: ScatterPlot, table: pd.DataFrame) -> Spec:
         {"label": plot.label, "colour": plot.colour, "facet": plot.facet},
         plot.hover,
     )  # fmt: skip
-    several = drawn.count("facet") > 1
-    width, height = (
-        (300, 300 if plot.square or plot.label else 240)
-        if several
-        else (460, 400 if plot.square or plot.label else 320)
-    )
+    width, height = _choose_size(plot, drawn)
     x, y = _axes(plot, drawn, width, height)
     colours = colour_of(drawn, plot.colours)
     layers = list(_lines(plot, drawn, x, y, colours))
     many = len(drawn.records) > MANY
     point = {"type": "point", "filled": True, "size": 14 if many else 44, "opacity": 0.45 if many else 0.9}
-    encoding = {"x": quantity("x", x), "y": quantity("y", y), **colours, **shape_of(drawn), **HOVER}
+    if plot.colours:  # they may be as light as the page, or as dark
+        point |= {"stroke": SOFT, "strokeWidth": 0.8}
+    shapes = shape_of(drawn)
+    encoding = {"x": quantity("x", x), "y": quantity("y", y), **colours, **shapes, **HOVER}
+    if plot.label is not None and plot.colours.keys() >= set(drawn.levels.get("colour", ())):
+        for channel in (*colours.values(), *shapes.values()):
+            channel["legend"] = None  # labels say what the colours would
     if plot.size is not None:
         encoding["size"] = {"field": "size", "type": "quantitative", "title": title_column(plot.size)}
         encoding["size"]["scale"] = {"zero": True, "range": [10, 260]}
-    layers.append({"mark": point, "encoding": encoding})
+    layer: Spec = {"mark": point, "encoding": encoding}
+    if plot.curve is not None and not plot.curve_points:
+        layer["transform"] = [{"filter": "datum.curve == null || datum.label"}]
+    layers.append(layer)
     if plot.label is not None:
         layers += _write_labels(drawn, x, y, width, height)
     return finish(drawn, layers, {"width": width, "height": height}, plot.note)
+
+
+def _choose_size(plot: ScatterPlot, drawn: Drawn) -> tuple[int, int]:
+    """Return the width and height of a panel in pixels."""
+    if drawn.count("facet") < 2:
+        return 460, 400 if plot.square or plot.label else 320
+    labels = sum(bool(record.get("label")) for record in drawn.records) / drawn.count("facet")
+    if labels > MANY_LABELS:
+        return 420, 420
+    return 300, 300 if plot.square or plot.label else 240
 
 
 def _axes(plot: ScatterPlot, drawn: Drawn, width: int, height: int) -> tuple[Spec, Spec]:
@@ -136,11 +153,43 @@ def _write_labels(drawn: Drawn, x: Spec, y: Spec, width: int, height: int) -> li
             if place is not None:
                 record["label_x"] = x_ends[0] + place[0] * x_unit
                 record["label_y"] = y_ends[1] - place[1] * y_unit
+        for record, spot in zip(own, spots, strict=True):
+            if (end := _end_leader(record, spot, (x_ends[0], y_ends[1]), (x_unit, y_unit))) is not None:
+                record["leader_x"], record["leader_y"] = end
     if not drawn.has("label_x"):
         return []
     mark = {"type": "text", "fontSize": 10, "color": TEXT, "baseline": "middle", "limit": 160, "aria": False}
     encoding = {"x": quantity("label_x", x), "y": quantity("label_y", y), "text": {"field": "label"}}
-    return [{"transform": [{"filter": "isValid(datum.label_x)"}], "mark": mark, "encoding": encoding}]
+    texts: Spec = {"transform": [{"filter": "isValid(datum.label_x)"}], "mark": mark, "encoding": encoding}
+    if not drawn.has("leader_x"):
+        return [texts]
+    leader = {"type": "rule", "color": SOFT, "strokeWidth": 0.7, "aria": False}
+    ends = {"x2": {"field": "leader_x"}, "y2": {"field": "leader_y"}}
+    lines = {"x": quantity("x", x), "y": quantity("y", y), **ends}
+    return [{"transform": [{"filter": "isValid(datum.leader_x)"}], "mark": leader, "encoding": lines}, texts]
+
+
+def _end_leader(
+    record: dict[str, Any], spot: tuple[float, float], origin: tuple[float, float], unit: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return where the line from a point to its label ends; None if the label is beside the point, or absent.
+
+    Args:
+        record: The row of the point.
+        spot: Its place in pixels.
+        origin: Values of x and y at the panel's upper left corner.
+        unit: Values per pixel.
+    """
+    if "label_x" not in record:
+        return None
+    middle = (record["label_x"] - origin[0]) / unit[0], (origin[1] - record["label_y"]) / unit[1]
+    half = min(len(record["label"]) * LETTER, 160) / 2, LINE / 2
+    x, y = (
+        min(max(at, centre - reach), centre + reach) for at, centre, reach in zip(spot, middle, half, strict=True)
+    )
+    if abs(x - spot[0]) <= LINE and abs(y - spot[1]) <= LINE:
+        return None
+    return origin[0] + x * unit[0], origin[1] - y * unit[1]
 
 
 def place_labels(
@@ -162,6 +211,11 @@ def place_labels(
         candidates = (
             *((px, py - up), (px, py + up), (px + away, py), (px - away, py)),
             *((px + away, py - up), (px - away, py - up), (px + away, py + up), (px - away, py + up)),
+            *(  # further away, with a line to the point
+                (px + right * (away + 8 * ring), py + down * up * ring)
+                for ring in (2, 3)
+                for right, down in ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1))
+            ),
         )
         place = next((c for c in candidates if _is_free(c, wide, taken, width, height)), None)
         found.append(place)

@@ -162,7 +162,13 @@ def draw_distribution(plot: DistributionPlot, table: pd.DataFrame) -> Spec:
         point = {"type": "point", "filled": True, "size": 14, "opacity": 0.6, "shape": SHAPES[0]}
         encoding = {"x": quantity("value", x), "y": y, "yOffset": offset, **colour_of(drawn), **HOVER}
         layers.append({"mark": point, "encoding": encoding})
-    return finish(drawn, layers, {"width": panel_width(drawn), "height": height}, plot.note)
+    groups = ["label", *(["facet"] if drawn.count("facet") > 1 else [])]
+    mean = {"aggregate": [{"op": "mean", "field": "value", "as": "mean"}], "groupby": groups}
+    plus: Spec = {"transform": [mean], "mark": {"type": "text", "text": "+", "fontSize": 20, "color": TEXT}}
+    plus["mark"] |= {"baseline": "middle", "aria": False}
+    layers.append({**plus, "encoding": {"x": quantity("mean", x), "y": y}})
+    note = "; ".join(filter(None, (plot.note, "line: median, plus: mean")))
+    return finish(drawn, layers, {"width": panel_width(drawn), "height": height}, note)
 
 
 def _draw_densities(plot: DistributionPlot, drawn: Drawn, x: Spec) -> Spec:
