@@ -1,0 +1,36 @@
+"""Clusters of several machines that are all this one."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def start_cluster(count: int, cpus: int = 4) -> Iterator[Any]:
+    """Start a cluster, connect to it as a run would, and end it afterwards.
+
+    Its attribute `client_address` is the address for Ray's client.
+    """
+    # the cluster's own processes read them, too; under `uv run` they would copy this folder to every worker
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+    import ray
+    from ray.cluster_utils import Cluster
+    from t2i_ray.cluster import connect
+
+    own = {"num_cpus": cpus, "num_gpus": 0, "object_store_memory": 100 << 20, "include_dashboard": False}
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    started = Cluster(initialize_head=True, head_node_args={**own, "ray_client_server_port": port})
+    started.client_address = f"ray://127.0.0.1:{port}"
+    try:
+        for _ in range(count - 1):
+            started.add_node(**{name: value for name, value in own.items() if name != "include_dashboard"})
+        with connect(started.address):
+            yield started
+    finally:
+        ray.shutdown()
+        started.shutdown()

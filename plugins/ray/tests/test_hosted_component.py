@@ -1,0 +1,91 @@
+"""A component within a worker, without Ray."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from t2i_core.api import Failure, ImageRequest, Prompt, Query
+from t2i_core.api.executor import ComponentSettings
+from t2i_core.api.image import load_image
+from t2i_core.api.observation_codec import decode
+from t2i_core.api.resolver import installed_resolver
+from t2i_core.engine.generation import GenerationTask
+from t2i_core.engine.judge_answers import JudgingTask
+from t2i_core.engine.local_executor import LocalExecutor
+from t2i_core.storage.encoded_image import EncodedImage
+from t2i_ray.hosted_component import HostedComponent
+from t2i_ray.messages import Opening, SentItem
+from t2i_ray.sent_component import send_component
+
+
+def test_the_images_of_the_next_block_are_decoded_while_the_judge_works(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = [
+        [make_query(tmp_path / f"{block}-{i}.png", 1 + 60 * block + i) for i in range(3)] for block in range(2)
+    ]
+    component: Any = installed_resolver().component("judge", "toy-judge", {})
+    gate = Event()
+    monkeypatch.setattr("toy_world.time.sleep", lambda seconds: gate.wait(60))
+    task = JudgingTask(component, ComponentSettings(), "reward", None).with_component(None)
+    hosted = HostedComponent(Opening(task, send_component(component), LocalExecutor(), None, "here"))
+    with ThreadPoolExecutor() as calls:
+        first = calls.submit(hosted.answer, [SentItem(query) for query in blocks[0]])
+        wait_for(lambda: is_decoded(blocks[0][0]))
+        second = calls.submit(hosted.answer, [SentItem(query) for query in blocks[1]])
+        try:
+            wait_for(lambda: all(map(is_decoded, blocks[1])))
+        finally:
+            gate.set()
+        answers = [each for call in (first, second) for each in sorted(call.result().answers)]
+    hosted.close()
+    assert [decode(each.encoded, "reward", None).value for each in answers] == [1, 2, 3, 61, 62, 63]
+
+
+def make_query(file: Path, grey: int) -> Query:
+    Image.fromarray(np.full((8, 8, 3), grey, np.uint8)).save(file)
+    return Query((load_image(file),), ("a picture",))
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < give_up
+        Event().wait(0.01)
+
+
+def is_decoded(query: Query) -> bool:
+    return "_pixels" in query.images[0].__dict__
+
+
+@pytest.mark.parametrize(
+    ("place", "host", "is_kept"),
+    [("images", "here", True), ("images", "elsewhere", False), ("cache", "elsewhere", True)],
+)
+def test_a_file_that_the_driver_cannot_read_fails_alone(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, host: str, is_kept: bool
+) -> None:
+    file = tmp_path / place / "picture.png"
+    file.parent.mkdir()
+    Image.fromarray(np.full((8, 8, 3), 9, np.uint8)).save(file)
+    monkeypatch.setattr("socket.gethostname", lambda: "here")
+    component: Any = installed_resolver().component("generator", "toy", {})
+    task = GenerationTask(component, ComponentSettings()).with_component(None)
+    sent = send_component(component)
+    hosted = HostedComponent(Opening(task, sent, LocalExecutor(), tmp_path / "cache", host))
+    items = [ImageRequest(Prompt("1", f"file {file}"), 0, 0), ImageRequest(Prompt("2", "a picture"), 0, 0)]
+    found = sorted(hosted.answer([SentItem(item) for item in items]).answers)
+    hosted.close()
+    assert isinstance(found[1].encoded, EncodedImage)
+    if is_kept:
+        assert found[0].encoded.path == str(file)
+    else:
+        assert found[0].encoded == Failure(f"its image is a file of another machine ({file})")
