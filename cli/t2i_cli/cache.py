@@ -37,6 +37,8 @@ def show_cache(as_json: bool) -> None:
     else:
         write_line(f"images:        {use.images}, {format_size(use.image_bytes)}")
         write_line(f"observations:  {use.observations}, {format_size(use.other_bytes)} with everything else")
+        if use.environments:
+            write_line(f"environments:  {use.environments}, {format_size(use.environment_bytes)}")
         write_line(f"in use:        {f'by {use.in_use}' if use.in_use else 'no'}")
     write_line(f"limit:         {f'none ({LIMIT_VARIABLE} sets one)' if limit is None else format_size(limit)}")
 

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from typing import Any
@@ -15,6 +16,7 @@ from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.errors import T2IError
 from t2i_core.api.terminal import print_json, write_line
 from t2i_core.files.byte_size import format_size
+from t2i_core.storage.environments import list_environments
 from t2i_registry import Registry, scan
 from t2i_registry.discovery import Catalogue
 from t2i_registry.plugin_check import PluginCheck, check_plugins
@@ -62,6 +64,7 @@ def examine(as_json: bool) -> None:
             "memory": measure_memory(),
             "devices": list_devices(),
             "cache": describe_folder(find_cache_folder()),
+            "environments": _describe_environments(),
             "hub": describe_hub(),
             "environment": list_variables(),
             "terminal": describe_terminal(),
@@ -119,6 +122,19 @@ def _list_lacking(name: str, optional: dict[str, list[str]]) -> Iterator[str]:
             yield f"{wanted.name} is not installed, and {name} needs it: {install}"
         elif here is None and extra:
             optional.setdefault(wanted.name, []).append(f"{name}[{extra}]")
+
+
+def _describe_environments() -> list[dict[str, Any]]:
+    """Return the environments of components in the cache, the one that was used last at the end."""
+    return [
+        {
+            "requirements": list(record.requirements),
+            "versions": dict(record.versions),
+            "bytes": record.bytes,
+            "used": datetime.fromtimestamp(record.used, UTC).isoformat(timespec="seconds"),
+        }
+        for _, record in list_environments(find_cache_folder())
+    ]
 
 
 @cache
@@ -186,6 +202,9 @@ def _print(found: Mapping[str, Any]) -> None:
     }
     for name, text in lines.items():
         write_line(f"{name + ':':<11}{text}")
+    for each in found["environments"]:
+        asked = ", ".join(each["requirements"])
+        write_line(f"environment: {asked}: {format_size(each['bytes'])}, last used {each['used'][:10]}")
     if weights["missing"]:
         write_line("t2i prefetch NAME downloads missing weights")
     for each in found["lacking"]:

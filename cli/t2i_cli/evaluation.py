@@ -16,9 +16,11 @@ import yaml
 from t2i_core.api.errors import FailedRun, T2IError
 from t2i_core.api.progress_display import show_progress
 from t2i_core.api.terminal import console, print_json, write_line
+from t2i_core.engine.component_finder import ComponentFinder
 from t2i_core.engine.dry_run import forecast_plan, forecast_request
+from t2i_core.engine.model_list import bring_models
 from t2i_core.engine.plan import make_plan
-from t2i_core.results.score_tables import print_results
+from t2i_core.results.score_tables import print_looks, print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
 
@@ -60,6 +62,7 @@ def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
         print_json(run.to_json())
     else:
         print_results(console(), run.results, run.comparisons, run.agreements, every=facets)
+        print_looks(console(), run.manifest.stopping, every=facets)  # looks were shown as they were taken
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _finish(run)
@@ -116,7 +119,7 @@ class CommandEvaluator:
 
 def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
     """Plan a request, print the plan and run it; return None if `dry_run` is true."""
-    if not wanted.models and not _brings_models(wanted, registry):
+    if not wanted.models and not bring_models(ComponentFinder(wanted, registry, dry=True)):
         raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
     if dry_run:
         expected = forecast(wanted, registry)
@@ -125,16 +128,10 @@ def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
     return _run_planned(wanted, registry, as_json)
 
 
-def _brings_models(wanted: Request, registry: Registry) -> bool:
-    """Return whether a metric may take its models from files, so that the user need not name them."""
-    named = [metric for metric in wanted.metrics if isinstance(metric, str)]
-    return any(registry.component("metric", name, wanted.options).info.models for name in named)
-
-
 def _run_planned(wanted: Request, registry: Registry, as_json: bool) -> Run:
     with use_cache(partial(write_line, err=True)):
         with keep_stdout_clean():
-            plan = make_plan(wanted, registry)
+            plan = make_plan(wanted, registry, note=partial(write_line, err=True))
             expected = forecast_plan(plan)
         raise_interrupt()
         print_plan(console(stderr=as_json), expected)

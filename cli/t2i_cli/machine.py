@@ -8,17 +8,14 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from t2i_core.engine.gpus import list_gpus, read_torch_build
 from t2i_core.files.byte_size import format_size
 from t2i_core.files.write_check import find_write_obstacle
 from t2i_core.storage.cache import measure_folder
-
-_SECONDS_FOR_GPUS = 5
-"""Time limit for the driver's tool."""
 
 _VARIABLES = (
     *("T2I_CACHE_DIR", "T2I_CACHE_LIMIT", "T2I_DISABLE_PLUGINS", "HF_HOME", "HF_HUB_CACHE", "HF_ENDPOINT"),
@@ -48,57 +45,27 @@ def list_devices() -> list[str]:
 
     torch itself is not imported, which takes seconds; whether it works with the driver is not known.
     """
-    build = _read_torch_build()
+    build = read_torch_build()
     if build is None:
         return ["cpu (torch is not installed)"]
     if platform.system() == "Darwin" and platform.machine() == "arm64":
         return ["mps", "cpu"]
     if build != "cpu":
-        gpus, note = _list_gpus()
+        gpus, note = _describe_gpus()
         return [*gpus, f"cpu{f' ({note})' if note else ''}"]
-    gpus, _ = _list_gpus()
+    gpus, _ = _describe_gpus()
     without = f" ({len(gpus)} GPUs are not used: the installed torch is built for cpu only)" if gpus else ""
     return [f"cpu{without}"]
 
 
-def _read_torch_build() -> str | None:
-    """Return what torch is built for, `cuda 12.8`, `rocm 6.4` or `cpu`; None if it is not installed."""
-    try:
-        found = importlib.util.find_spec("torch")
-    except (ImportError, ValueError):
-        found = None
-    if found is None or not found.origin:
-        return None
-    try:
-        text = Path(found.origin).with_name("version.py").read_text(encoding="utf-8")
-    except OSError:
-        text = ""
-    for name, variable in (("cuda", "cuda"), ("rocm", "hip")):
-        if version := re.search(rf"^{variable}\b.*=\s*['\"]([\d.]+)", text, re.MULTILINE):
-            return f"{name} {version[1]}"
-    return "cpu"
-
-
-def _list_gpus() -> tuple[list[str], str]:
-    """Return the GPUs that the driver lists, and a note if that is not known."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return [], "no nvidia-smi: GPUs are not known"
-    query = "--query-gpu=index,name,memory.total,memory.free,driver_version"
-    try:
-        done = subprocess.run(
-            [tool, query, "--format=csv,noheader,nounits"],
-            capture_output=True, text=True, timeout=_SECONDS_FOR_GPUS, check=True,
-        )  # fmt: skip
-        rows = [line.split(", ") for line in done.stdout.splitlines()]
-        return [
-            f"cuda:{index} {name}, {_format_mib(total)}, {_format_mib(free)} free (driver {driver})"
-            for index, name, total, free, driver in rows
-        ], ""
-    except subprocess.TimeoutExpired:
-        return [], f"nvidia-smi does not answer within {_SECONDS_FOR_GPUS} s"
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        return [], f"nvidia-smi fails: {' '.join(str(error).split())}"
+def _describe_gpus() -> tuple[list[str], str]:
+    """Return a line for each GPU that the driver lists, and a note if that is not known."""
+    gpus, note = list_gpus()
+    return [
+        f"cuda:{gpu.index} {gpu.name}, {_format_mib(gpu.total)}, "
+        f"{_format_mib(gpu.free)} free (driver {gpu.driver})"
+        for gpu in gpus
+    ], note
 
 
 def _format_mib(text: str) -> str:

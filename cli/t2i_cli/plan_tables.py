@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from t2i_core.api.money import format_dollars
 from t2i_core.api.progress_display import format_duration, format_rate
 from t2i_core.api.terminal import make_table, shown
 from t2i_core.api.text import shorten_paths
+from t2i_core.engine.request import LOCAL
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
-    """Print a plan: models, prompts and seeds, metrics and judges, sinks, and how much of the work is cached.
+    """Print a plan: models, prompts and seeds, metrics and judges, executor, sinks, and the work that is cached.
 
     Args:
         console: Where to print.
@@ -35,8 +37,12 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
         console.print(shown(reason))
     for what in ("images", "observations") if measures else ("images",):
         console.print(shown(_format_work(what, plan[what])))
-    for paid in plan.get("paid_requests", ()):
-        console.print(shown(_format_cost(paid), "bold"))
+    if (executor := plan["executor"])["name"] != LOCAL:
+        console.print(shown(_format_executor(executor)))
+    if "stopping" in plan:
+        console.print(shown(_format_stopping(plan["stopping"]), "bold"))
+    for line in _format_cost(plan["cost"]) if "cost" in plan else ():
+        console.print(shown(line, "bold"))
     if plan["sinks"]:
         console.print(shown(f"sinks: {', '.join(plan['sinks'])}"))
     for note in plan["notes"]:
@@ -66,10 +72,48 @@ def _format_seeds(seeds: Sequence[int]) -> str:
     return f"{len(seeds)} ({text}{', ...' if len(seeds) > 6 else ''})"
 
 
-def _format_cost(paid: Mapping[str, Any]) -> str:
-    count = paid["to_make"] + paid["unknown"]
-    up_to = "up to " if paid["unknown"] else ""
-    return f"cost: {up_to}{count:,} requests to {paid['judge']}, which may charge for each; --limit asks fewer"
+def _format_stopping(stopping: Mapping[str, Any]) -> str:
+    """Return when the run stops, its looks, and the most that it draws."""
+    margin = "" if stopping["margin"] is None else f" (margin {stopping['margin']:g})"
+    looks = ", ".join(f"{look['prompts']} x {look['seeds']}" for look in stopping["plan"])
+    count = len(stopping["plan"])
+    return (
+        f"stops at {stopping['until']}{margin}: at most {stopping['most_images']:,} images, in "
+        f"{f'up to {count} looks' if count > 1 else 'one look'} at prompts x seeds of each model: {looks}"
+    )
+
+
+def _format_cost(cost: Mapping[str, Any]) -> list[str]:
+    """Return the cost of each paid component, of all together if there are several, and what the limit does."""
+    parts = cost["components"]
+    is_bound = all(part["is_bound"] for part in parts)
+    lines = [
+        f"cost: {_format_amount(part['most'], part['is_bound'])} for {_format_requests(part)}" for part in parts
+    ]
+    if len(parts) > 1:
+        lines.append(f"cost in all: {_format_amount(cost['most'], is_bound)}")
+    if cost["limit"] is not None and (cost["most"] is None or not is_bound or cost["most"] > cost["limit"]):
+        lines.append(f"--max-cost {format_dollars(cost['limit'])} may end the run before it is complete")
+    return lines
+
+
+def _format_amount(most: float | None, is_bound: bool) -> str:
+    if not most:
+        return "not known" if most is None else "$0"
+    return f"{'at most' if is_bound else 'about'} {format_dollars(most, up=True)}"
+
+
+def _format_requests(part: Mapping[str, Any]) -> str:
+    up_to = "up to " if part["unknown"] else ""
+    what = f"{up_to}{part['to_make'] + part['unknown']:,} requests to {part['kind']} {part['component']}"
+    return f"{what}, which may charge for each; {part['set_first']}" if part["set_first"] else what
+
+
+def _format_executor(executor: Mapping[str, Any]) -> str:
+    """Return the executor with the number of workers that each model and judge gets."""
+    count = executor["workers"]
+    each = "" if count is None else f", {count} workers" if count > 1 else ", 1 worker"
+    return f"executor: {executor['name']}{each}"
 
 
 def _format_work(what: str, work: Mapping[str, Any]) -> str:

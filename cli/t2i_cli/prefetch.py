@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadOption
 from t2i_core.api.terminal import write_line
+from t2i_core.engine.isolation import IsolatedComponent, fetch_isolated
 from t2i_core.engine.lifecycle import fetch_weights
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import load_prompts
+from t2i_core.engine.request import AUTO
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
@@ -32,6 +35,7 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
         T2IError: A component is not known or cannot be downloaded. Earlier downloads stay.
     """
     registry = Registry()
+    device = None if device == AUTO else device  # all of its GPUs load the same files
     wanted: dict[tuple[Any, ...], Any] = {}
     for name in names:
         for found in _find_components(name, options, device, registry):
@@ -52,7 +56,8 @@ def _fetch(found: Any, device: str | None) -> str:
     """Download the files of a component, and return a note on the result."""
     if found.kind == "sink" and found.info.loading.prefetch is None:
         return "needs no download"  # its check may ask a server
-    revisions = fetch_weights(found, device)
+    isolated = isinstance(found, IsolatedComponent)
+    revisions = fetch_isolated(found) if isolated else fetch_weights(found, device)
     if revisions is not None:
         return ", ".join(["is here", *revisions])
     if found.kind == "prompt_source" and not found.info.reads_labels:
@@ -67,7 +72,8 @@ def _find_components(
     if Path(name).suffix in _RECIPES:
         request = make_request({"options": options}, Path(name), registry)
         # the recipe may be written for another machine, with a GPU and without network access
-        plan = make_plan(replace(request, device=device, offline=False), registry, with_sinks=False)
+        wanted = replace(request, device=device, offline=False)
+        plan = make_plan(wanted, registry, with_sinks=False, note=partial(write_line, err=True))
         yield from (model.component for model in plan.models)
         for job in plan.jobs:
             yield from (served.choice.judge for served in job.needs if served.choice)

@@ -50,7 +50,8 @@ def _find_problems(
             yield recipe.place("options", key), error
     for path, kind, spec, table in _list_components(recipe.values, keys, good):
         try:
-            registry.component(kind, spec, table)
+            if not registry.has_environment(kind, spec, table):
+                registry.component(kind, spec, table)
         except T2IError as error:
             yield recipe.place(*path), error
 

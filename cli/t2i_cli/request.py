@@ -71,4 +71,4 @@ def _keep_images(values: Mapping[str, Any], registry: Registry) -> dict[str, Any
         return bool(kinds) and kinds <= {"metric", "judge"}
 
     options = {key: table for key, table in values.get("options", {}).items() if not is_measured(key)}
-    return {"metrics": (), "judges": (), "options": options}
+    return {"metrics": (), "judges": (), "until": None, "margin": None, "max_images": None, "options": options}

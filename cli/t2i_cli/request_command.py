@@ -23,7 +23,11 @@ PANELS = {
         *("models", "prompts", "scenes", "seeds", "limit"),
         *("common_prompts", "noise", "options"),
     ),
-    "Machine": ("device", "batch_size", "offline", "shard", "fresh"),
+    "Stopping early": ("until", "margin", "max_images"),
+    "Machine": (
+        *("device", "batch_size", "executor", "address", "workers", "gpus_per_worker"),
+        *("offline", "shard", "fresh"),
+    ),
 }
 """Fields of the request by the panel of the help that shows their options; `OTHER_PANEL` shows the others."""
 

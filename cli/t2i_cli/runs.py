@@ -13,7 +13,7 @@ from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.run import Run, UnreadableRun, load_run, make_relative
 from t2i_core.results.run import list_runs as stored_runs
-from t2i_core.results.score_tables import print_results
+from t2i_core.results.score_tables import print_looks, print_results
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
 
 from .terminal import confirm
@@ -53,6 +53,7 @@ def show_run(folder: Path, as_json: bool) -> None:
     if run.results:
         write_line()
         print_results(console(), run.results, run.comparisons, run.agreements)
+        print_looks(console(), run.manifest.stopping)
 
 
 def remove_runs(folders: Sequence[Path], yes: bool) -> None:

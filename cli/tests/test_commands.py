@@ -47,6 +47,7 @@ def test_own_commands_come_first(toy, install, t2i):
     assert t2i("runs", ".").exit_code == 0
 
 
+@pytest.mark.long
 def test_completion_reads_metadata_only(toy, install, t2i_process, monkeypatch):
     install("x-bad", {"t2i.generators": {"green": "x_bad"}}, {"x_bad": "raise RuntimeError"})
     monkeypatch.setenv("_T2I_COMPLETE", "complete_zsh")
@@ -59,6 +60,7 @@ def test_completion_reads_metadata_only(toy, install, t2i_process, monkeypatch):
     assert "reward=meter" in t2i_process().stdout
 
 
+@pytest.mark.long
 def test_doctor(toy, install, t2i):
     install("x-bad", {"t2i.metrics": {"bad": "x_bad"}}, {"x_bad": "raise RuntimeError('no')"})
     result = t2i("doctor")

@@ -43,6 +43,7 @@ def test_names_are_found_in_any_case_and_recorded_as_they_are(toy, t2i):
     assert t2i("info", "GREY").stdout == t2i("info", "grey").stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["images", "sub/images", "a=1", "./b=2"])
 def test_a_folder_in_place_of_a_model_is_said_to_be_one(toy, t2i, name):
     folder = Path(name)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from t2i_cli import machine
+from t2i_core.engine import gpus
 
 HEAVY = (
     "torch",
@@ -62,7 +63,7 @@ def install_driver(folder: Path, monkeypatch, body):
     monkeypatch.setenv("PATH", str(folder), prepend=":")
 
 
-ONE_GPU = "echo '0, NVIDIA H100, 81559, 81000, 570.1'"
+ONE_GPU = "echo '0, GPU-1a2b, NVIDIA H100, 81559, 81000, 570.1'"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the driver's tool is a script")
@@ -84,7 +85,7 @@ def test_devices_are_those_of_the_driver_that_torch_is_built_for(torch_build, tm
     ],
 )
 def test_a_driver_that_fails_is_told(torch_build, tmp_path, monkeypatch, body, said):
-    monkeypatch.setattr(machine, "_SECONDS_FOR_GPUS", 0.2 if "sleep" in body else 5)
+    monkeypatch.setattr(gpus, "_SECONDS", 0.2 if "sleep" in body else 5)
     install_driver(tmp_path, monkeypatch, body)
     torch_build("12.8")
     (cpu,) = machine.list_devices()
@@ -96,6 +97,7 @@ def test_without_torch(monkeypatch):
     assert machine.list_devices() == ["cpu (torch is not installed)"]
 
 
+@pytest.mark.long
 def test_secrets_are_not_shown(toy, t2i, monkeypatch, tmp_path):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     monkeypatch.setenv("HTTPS_PROXY", "http://me:word@proxy:3128")
@@ -138,6 +140,7 @@ def test_folders_are_shown_as_they_are(monkeypatch):
     assert machine.list_variables()["HF_HOME"] == "/data/me@work/hub"
 
 
+@pytest.mark.long
 def test_missing_packages_are_named_with_the_way_to_install_them(toy, install, t2i, site):
     install("x-needy", {"t2i.metrics": {"needy": "x_needy"}}, {"x_needy": ""})
     (metadata,) = site.glob("x_needy-*.dist-info/METADATA")

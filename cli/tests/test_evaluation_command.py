@@ -14,6 +14,7 @@ import pytest
 EVAL = ("eval", "--metric", "brightness", "--model", "grey", "--prompts", "four", "--seeds", "4")
 
 
+@pytest.mark.long
 def test_json_is_alone_on_standard_output(toy, t2i_process):
     done = t2i_process(*EVAL, "--json", "--out", "run")
     assert done.returncode == 0, done.stderr
@@ -97,6 +98,7 @@ def test_several_models_are_compared(toy, t2i):
     assert comparison["diff"] == pytest.approx(108 / 255, abs=1e-3)
 
 
+@pytest.mark.long
 def test_options_reach_their_component(toy, t2i):
     data = json.loads(t2i(*EVAL, "-o", "grey.level=200", "--json").stdout)
     assert data["results"][0]["score"] > 0.78
@@ -146,6 +148,7 @@ def test_a_run_that_measured_nothing_says_so_when_it_is_analyzed(toy, report, t2
     )
 
 
+@pytest.mark.long
 def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
     words = (*EVAL, "-o", "grey.stop=3", "--out", "a  run")
     done = t2i_process(*words)
@@ -157,6 +160,7 @@ def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i, t2i_process):
     done = t2i_process(*EVAL, "-o", "grey.stop=3", "--fresh", "--out", "run")
     assert done.returncode == 130
@@ -167,12 +171,14 @@ def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i, t2i_process):
     assert "2 kept already" in t2i(*resume[1:], "--dry-run").stdout
 
 
+@pytest.mark.long
 def test_under_uv_run_the_line_says_so(toy, t2i_process, monkeypatch):
     monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
     done = t2i_process(*EVAL, "-o", "grey.stop=3")
     assert "the same command resumes it: uv run t2i eval" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("swallowed", "number"),
     [
@@ -203,6 +209,7 @@ def _all_that_comes(terminal):
     return shown
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of POSIX")
 def test_a_second_signal_ends_a_run_at_once_and_leaves_the_terminal_as_it_was(toy, t2i_process, monkeypatch):
     monkeypatch.setenv("TOY_SIGNAL", f"{int(signal.SIGINT)} twice")
@@ -258,6 +265,7 @@ def test_generate_makes_what_eval_takes(toy, t2i):
     assert json.loads(t2i("generate", *words, "--out", "images", "--json").stdout)["images_per_second"] is None
 
 
+@pytest.mark.long
 def test_generate_speaks_of_images_alone(toy, t2i, t2i_process):
     words = ("generate", "--model", "grey", "--prompts", "four", "--seeds", "4", "-o", "grey.fail=2")
     done = t2i_process(*words, "--out", "images", "--max-failed", "0.5")
@@ -270,7 +278,7 @@ def test_generate_speaks_of_images_alone(toy, t2i, t2i_process):
     assert "images: 8 ok, 8 failed, 0 missing" in done.stdout
     assert re.search(r"^made now: 8, [\d.]+/s$", done.stdout, re.MULTILINE)
     plan = json.loads(t2i(*words, "--dry-run", "--json").stdout)
-    assert set(plan) == {"folder", "jobs", "images", "sinks", "notes"}
+    assert set(plan) == {"folder", "executor", "jobs", "images", "sinks", "notes"}
     assert set(plan["jobs"][0]) == {"model", "as", "settings", "prompts", "n_prompts", "seeds"}
 
 
@@ -344,6 +352,7 @@ def test_tables_of_runs_that_are_called_alike_lie_apart(toy, report, t2i):
     assert float(dark.split(",")[-1]) < 0.1 < float(light.split(",")[-1])
 
 
+@pytest.mark.long
 def test_a_fault_of_t2i_is_one_line_unless_asked(toy, t2i_process, monkeypatch, install):
     install("x-command", {"t2i.commands": {"fault": "x_command:app"}}, {"x_command": FAULT})
     done = t2i_process("fault")
@@ -396,6 +405,7 @@ def sinks(toy, install):
     install("x-sinks", {"t2i.sinks": dict.fromkeys(names, "x_sinks")}, {"x_sinks": SINKS})
 
 
+@pytest.mark.long
 def test_a_sink_that_fails_leaves_the_results_and_sets_the_exit_code(sinks, t2i):
     done = t2i(*EVAL, "--sink", "bad", "--sink", "full", "--sink", "good", "--out", "run", "--json")
     assert done.exit_code == 4

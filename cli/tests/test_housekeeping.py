@@ -33,6 +33,7 @@ def test_runs_are_listed_with_the_disk_they_use(run, t2i, tmp_path):
     assert "brightness  grey" in t2i("runs", ".").stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", [(), ("t2i-runs",), ("../below",)])
 def test_listed_runs_can_be_shown_from_the_same_folder(toy, report, t2i, tmp_path, monkeypatch, where):
     (tmp_path / "below").mkdir()
@@ -47,6 +48,7 @@ def test_listed_runs_can_be_shown_from_the_same_folder(toy, report, t2i, tmp_pat
         assert str(tmp_path) not in done.stdout.partition("command:")[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("runs",), ("runs", "show"), ("runs", "remove"), ("analyze",)])
 def test_a_folder_that_is_not_there_is_told_as_such(site, report, t2i, words):
     refused = t2i(*words, "gone")
@@ -65,6 +67,7 @@ def test_a_run_is_shown(run, t2i):
     assert t2i("runs", "show", ".").exit_code == 11
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of POSIX")
 def test_a_run_is_removed_when_that_is_confirmed(run, t2i, t2i_process):
     ours, theirs = os.openpty()
@@ -108,6 +111,7 @@ def test_other_files_stay_when_a_run_is_removed(run, t2i, tmp_path):
     assert "holds no run" in refused.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lock", [".lock", ".lock-1-of-2"])
 def test_a_run_that_is_being_written_is_not_removed(run, t2i, lock):
     held = [sys.executable, "-c", HOLD, str(run / lock)]
@@ -136,6 +140,7 @@ def test_an_unreadable_run_can_be_removed(run, t2i):
     assert not run.exists()
 
 
+@pytest.mark.long
 def test_the_cache_is_shown_and_cleaned(run, report, t2i, tmp_path):
     shown = json.loads(t2i("cache", "--json").stdout)
     assert (shown["cache"]["images"], shown["cache"]["observations"], shown["limit"]) == (5, 8, None)
@@ -221,6 +226,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.long
 @needs_links
 @pytest.mark.parametrize("place", ["images/link", "images/ab", "link"])
 def test_cleaning_the_cache_leaves_what_a_link_leads_to(run, t2i, tmp_path, victim, place):
@@ -276,6 +282,7 @@ def test_a_link_to_a_run_is_not_removed(run, t2i, tmp_path):
     assert t2i("runs", "show", "link").exit_code == 0
 
 
+@pytest.mark.long
 @needs_links
 @pytest.mark.parametrize("place", ["images", "images/link", "annotations", "link"])
 def test_removing_a_run_leaves_what_a_link_leads_to(run, t2i, victim, place):
@@ -290,6 +297,7 @@ def test_removing_a_run_leaves_what_a_link_leads_to(run, t2i, victim, place):
     assert [path.name for path in run.rglob("*")] == [*Path(place).parts]
 
 
+@pytest.mark.long
 @needs_links
 @pytest.mark.parametrize("place", ["images", "images/grey"])
 def test_a_run_writes_through_no_link(run, t2i, victim, place):

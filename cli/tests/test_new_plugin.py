@@ -6,6 +6,7 @@ import pytest
 from t2i_cli.new_plugin import EXAMPLES, LONGEST, render
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("word", "kind"), [("metric", "metric"), ("Judges", "judge"), ("prompts", "prompt_source"),
                        ("prompt-source", "prompt_source"), ("generator", "generator")]
@@ -28,6 +29,7 @@ def test_nothing_of_the_template_is_left_over():
             assert not re.search(r"{{|{%|}}|%}|\.jinja", f"{place}\n{content}"), place
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

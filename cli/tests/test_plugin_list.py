@@ -127,6 +127,7 @@ def test_rude_plugins_do_no_harm(toy, install, t2i, t2i_process):
     )
 
 
+@pytest.mark.long
 def test_check_loads_each_plugin_in_its_own_process(toy, install, t2i, monkeypatch):
     monkeypatch.setattr("t2i_registry.plugin_check.SLOW", 500.0)  # on a busy machine any import may take seconds
     slow = """
@@ -164,6 +165,7 @@ def test_unreadable_metadata_is_a_warning(toy, site, t2i):
     assert "warning: toy 0.7: [t2i.metrics] 'nonsense' is not an entry point" in t2i("list-plugins").stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "shown"),
     [

@@ -39,6 +39,14 @@ def test_lines_come_from_time_to_time():
     ]
 
 
+def test_failed_items_are_counted_apart():
+    stream = io.StringIO()
+    with Lines(stream, Clock()).task("images of grey", 2, "images") as task:
+        task.advance()
+        task.advance(failed=1)
+    assert stream.getvalue() == "images of grey: 2/2 images, 1 failed in 0.0 s\n"
+
+
 def test_a_stage_without_work_says_nothing():
     stream = io.StringIO()
     with Lines(stream).task("nothing", 0, "images"):
