@@ -13,13 +13,13 @@ import torch
 from .schedules import Steps
 
 
-def draw_noise(seed: int, trial: int, count: int, shape: torch.Size) -> torch.Tensor:
+def draw_noise(seed: int, trial: int, count: int, shape: torch.Size, use: str = "likelihood") -> torch.Tensor:
     """Return the noise of a trial, (count, *shape).
 
     It is the same for every image, caption, batch and device. It is drawn step by step, so that a larger count
-    only appends noise.
+    only appends noise. Each use has its own noise.
     """
-    digest = hashlib.sha256(f"likelihood {seed} {trial}".encode()).digest()
+    digest = hashlib.sha256(f"{use} {seed} {trial}".encode()).digest()
     generator = torch.Generator("cpu").manual_seed(int.from_bytes(digest[:8], "big") >> 1)
     return torch.stack([torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(count)])
 

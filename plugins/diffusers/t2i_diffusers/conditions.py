@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from t2i_core.api.errors import BadModel
 
-from .loading import PipelineStage
+from .loaded_pipeline import PipelineStage
 
 _SAMPLES = ("sample", "hidden_states", "x")
 _TIMES = ("timestep", "t")

@@ -15,7 +15,7 @@ from t2i_torch_support.batch import Batches, is_out_of_memory
 from .conditions import Heard, capture_arguments, join_arguments
 from .latents import find_size
 from .likelihood_support import VELOCITIES
-from .loading import LoadedPipeline
+from .loaded_pipeline import LoadedPipeline
 from .parts import parts
 from .schedules import make_schedule
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 from scipy.stats import t as student
+from t2i_core.statistics.sequential import find_constant
 
 from .likelihood_params import SAMPLES, LikelihoodParams
 
@@ -40,14 +44,18 @@ def order(asked: LikelihoodParams) -> list[int]:
     return list(places)
 
 
-def find_survivors(values: NDArray[np.float64], asked: LikelihoodParams, look: int) -> list[int]:
+def find_survivors(values: NDArray[np.float64], asked: LikelihoodParams, look: int, captions: int) -> list[int]:
     """Return which captions stay after look number `look`.
 
     With error_rate, a caption is eliminated if the mean of its paired differences to the best caption is
-    significantly above 0: Student's bound with finite-population correction, with the error rate divided among
-    looks and captions.
+    significantly above 0: Student's t with finite-population correction, as a normal score, exceeds the boundary
+    of all looks (`find_limit`).
 
-    `values` has the shape (terms, captions) for the remaining captions; higher is better.
+    Args:
+        values: The terms so far of the remaining captions, shape (terms, captions); higher is better.
+        asked: The params.
+        look: Number of the look, from 0.
+        captions: Number of captions at the start.
     """
     means = values.mean(axis=0)
     best = int(means.argmax())
@@ -59,6 +67,26 @@ def find_survivors(values: NDArray[np.float64], asked: LikelihoodParams, look: i
     n, total = len(values), asked.trials * asked.steps
     differences = values[:, [best]] - values
     error = differences.std(axis=0, ddof=1) * np.sqrt((1 - n / total) / n)
-    rate = asked.error_rate / (len(list_looks(asked)) * max(1, values.shape[1] - 1))
-    bound = differences.mean(axis=0) - student.isf(rate, n - 1) * error
+    limit = find_limit(tuple(list_looks(asked)), asked.error_rate / max(1, captions - 1))
+    bound = differences.mean(axis=0) - student.isf(norm.sf(limit), n - 1) * error
     return [i for i in range(values.shape[1]) if i == best or bound[i] <= 0]
+
+
+@cache
+def find_limit(looks: tuple[int, ...], error_rate: float) -> float:
+    """Return the boundary of a difference of two captions, a normal score that is the same at all looks.
+
+    The mean of the first n of N terms in random order differs from the mean of all N by an error of the variance
+    (1/n - 1/N) times that of the terms. These errors have independent increments, so 1 / (1/n - 1/N) is the
+    information of a look. Nothing is eliminated at the last look, which has all terms.
+
+    Args:
+        looks: Numbers of terms, ascending; the last is the total.
+        error_rate: Probability that the better of the two is eliminated at any look, in (0, 1).
+
+    References:
+        S. J. Pocock, Group sequential methods in the design and analysis of clinical trials (1977).
+    """
+    information = [1 / (1 / n - 1 / looks[-1]) for n in looks[:-1]]
+    fractions = [each / information[-1] for each in information]
+    return find_constant(fractions, alpha=min(1.0, 2 * error_rate), spending="pocock")

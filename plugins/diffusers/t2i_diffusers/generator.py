@@ -16,8 +16,8 @@ from t2i_core.api.text import describe_error
 from t2i_torch_support.batch import is_out_of_memory
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
-from .attend_excite import NoObjects, token_indices
-from .loading import LoadedPipeline, PipelineStage, load
+from .attend_excite import NoObjects, choose_attention_size, token_indices
+from .loaded_pipeline import LoadedPipeline, PipelineStage, load
 from .message_filters import hide_known_messages
 from .noise import watch_global_draws
 from .options import DiffusersOptions
@@ -26,10 +26,11 @@ from .stages import DrawnBatch, draw
 from .tokens import Tokenizers, record
 
 if TYPE_CHECKING:
-    from t2i_core.api import LikelihoodTerms, Query
+    from t2i_core.api import LikelihoodTerms, Query, TextAttention
     from t2i_core.api.judge import Capability
 
     from .likelihood import Likelihood
+    from .text_attention import TextAttentions
 
 ONE_PROMPT_AT_A_TIME = frozenset({"Kandinsky3Pipeline"})
 """Classes whose images depend on the longest prompt of the batch; their batches hold images of one prompt only."""
@@ -52,6 +53,7 @@ class Diffusers:
         self.options = setup.options
         self._setup = setup
         self._likelihood: Likelihood | None = None
+        self._attention: TextAttentions | None = None
         self.loaded: LoadedPipeline = load(setup, pipeline_class)
         self.batch_size = setup.batch_size or _choose_batch_size(setup.options, self.loaded)
         self._asked_batch_size = setup.batch_size
@@ -59,6 +61,7 @@ class Diffusers:
         self._one_by_one = False  # true for pipelines whose images would depend on the batch
         self._size: list[int] | None = None
         self._tokenizers = Tokenizers([s.pipe for s in self.loaded.stages])
+        self._further = _choose_arguments(self.loaded)
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
         """Yield each request with its image; halve the batch size for the rest of the run if memory runs out.
@@ -77,8 +80,15 @@ class Diffusers:
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
-    ) -> Iterator[tuple[Query, LikelihoodTerms | Failure]]:
-        """Answer `likelihood` queries with the main stage's denoiser; see `likelihood.py`."""
+    ) -> Iterator[tuple[Query, LikelihoodTerms | TextAttention | Failure]]:
+        """Answer queries of `likelihood` or `attention`; see `likelihood.py` and `text_attention.py`."""
+        if capability == "attention":
+            if self._attention is None:
+                from .text_attention import TextAttentions
+
+                self._attention = TextAttentions(self.loaded)
+            yield from self._attention.observe(queries)
+            return
         if self._likelihood is None:
             from .likelihood import Likelihood
 
@@ -104,8 +114,11 @@ class Diffusers:
                 "halved_for_memory": self._halvings,
             },
         }
+        said["call"] = {**said["call"], **self._further}
         if self._likelihood is not None:
             said["likelihood"] = self._likelihood.settings
+        if self._attention is not None:
+            said["attention"] = self._attention.settings
         plain: dict[str, Any] = json.loads(json.dumps(said, default=str))
         return plain
 
@@ -184,7 +197,7 @@ class Diffusers:
                 drawable.append(request)
             except NoObjects as error:
                 refused.append((request, Failure(str(error), final=True)))
-        return drawable, refused, {"token_indices": indices}
+        return drawable, refused, {**self._further, "token_indices": indices}
 
     def _answers(self, batch: Sequence[ImageRequest], drawn: DrawnBatch) -> Iterator[Answer]:
         height, width = drawn.pixels.shape[1:3]
@@ -220,6 +233,18 @@ def _choose_batch_size(options: DiffusersOptions, loaded: LoadedPipeline) -> int
     pixels = (options.height or 512) * (options.width or 512)
     room = _PIXELS if loaded.device.type == "cuda" else _PIXELS // 4
     return max(1, min(_LARGEST, room // pixels))
+
+
+def _choose_arguments(loaded: LoadedPipeline) -> dict[str, Any]:
+    """Return call arguments that depend on the loaded model: for Attend-and-Excite, the size of its maps."""
+    stage = loaded.main
+    pipe = stage.pipe
+    if type(pipe).__name__ != ATTEND_EXCITE:
+        return {}
+    own, factor = pipe.unet.config.sample_size, pipe.vae_scale_factor
+    width, height = (stage.call[side] // factor if stage.call.get(side) else own for side in ("width", "height"))
+    given = stage.call.get("attn_res")
+    return {"attn_res": choose_attention_size(stage.model, pipe.unet.config, (width, height), given)}
 
 
 def _stage_settings(stage: PipelineStage) -> dict[str, Any]:

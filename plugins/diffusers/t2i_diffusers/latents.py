@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 from t2i_core.api.errors import BadModel
 
-from .loading import PipelineStage
+from .loaded_pipeline import PipelineStage
 from .parts import Parts
 
 _DEFAULT = 1024

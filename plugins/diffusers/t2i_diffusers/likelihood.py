@@ -19,7 +19,7 @@ from t2i_core.api.errors import BadModel
 from .denoiser import Denoiser
 from .latents import encode, fit_image
 from .likelihood_params import LikelihoodParams, check_terms, read_params
-from .loading import LoadedPipeline
+from .loaded_pipeline import LoadedPipeline
 from .options import DiffusersOptions
 from .terms import NotNumbers, Terms, chain, errors
 

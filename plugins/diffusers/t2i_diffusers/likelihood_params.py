@@ -23,8 +23,10 @@ class LikelihoodParams(Options):
     trials: int = Field(10, ge=1, description="Number of independent draws of the noise.")
     steps: int = Field(100, ge=1, description="Number of steps of the respaced schedule; for error, of timesteps.")
     seed: int = Field(0, ge=0, description="Seed of the noise, which all images and captions share.")
-    chain: Literal["forward", "free-running"] = Field(
-        "forward", description="Input of the denoiser: the noised image, or its own means, starting from noise."
+    chain: Literal["forward", "free-running", "free-running-mean"] = Field(
+        "forward",
+        description="Input of the denoiser. forward: the noised image. free-running: samples of its own reverse "
+        "process, starting from x_T (SelfEval, section 3.3). free-running-mean: its own means, starting from x_T.",
     )
     noise: Literal["step", "trial", "marginal"] = Field(
         "step",
@@ -52,7 +54,7 @@ class LikelihoodParams(Options):
     def _possible(self) -> LikelihoodParams:
         if self.terms == "log_p" and self.steps < 2:
             raise ValueError("steps: a chain needs at least 2")
-        if self.gives_up and self.terms == "log_p" and self.chain == "free-running":
+        if self.gives_up and self.terms == "log_p" and self.chain != "forward":
             raise ValueError("a free-running chain needs all steps; leave out error_rate and stages")
         if self.stages and self.error_rate is not None:
             raise ValueError("error_rate and stages exclude each other; set one of them")

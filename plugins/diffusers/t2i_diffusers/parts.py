@@ -8,7 +8,7 @@ from typing import Any
 from t2i_core.api.errors import BadModel
 
 from .likelihood_support import explain_no_likelihood
-from .loading import LoadedPipeline
+from .loaded_pipeline import LoadedPipeline
 from .sources import DENOISERS
 
 

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from .generator import Diffusers
 
 _DRAWING = (
-    "attend_excite.py", "calls.py", "devices.py", "generator.py", "hub.py", "loading.py", "lora.py", "noise.py",
-    "options.py", "other_denoiser.py", "planning.py", "plugin.py", "schedulers.py", "single_file.py", "sources.py",
-    "stages.py",
+    "attend_excite.py", "calls.py", "devices.py", "generator.py", "hub.py", "loaded_pipeline.py", "lora.py",
+    "noise.py", "options.py", "other_denoiser.py", "plan.py", "plugin.py", "schedulers.py", "single_file.py",
+    "sources.py", "stages.py", "word_tokens.py",
 )  # fmt: skip
 """Modules that an image depends on. The others only reject, count or report."""
 
 _ASKED = (
     "arithmetic.py", "conditions.py", "denoiser.py", "elimination.py", "latents.py", "likelihood.py",
-    "likelihood_params.py", "likelihood_support.py", "parts.py", "schedules.py", "terms.py",
+    "likelihood_params.py", "likelihood_support.py", "parts.py", "schedules.py", "terms.py", "text_attention.py",
 )  # fmt: skip
-"""Modules that a likelihood depends on, but no image."""
+"""Modules that a likelihood or an attention depends on, but no image."""
 
 
 def _create(setup: Setup[DiffusersOptions]) -> Diffusers:
@@ -74,7 +74,7 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
         check_folder(source, setup.options)
         find_replaced_part(source, index, setup.options, setup.offline)
     if setup.options.lora or not fit_by_presets(classes, setup.options):
-        from .planning import make_plan  # imports diffusers, which alone knows these names
+        from .plan import make_plan  # imports diffusers, which alone knows these names
 
         make_plan(setup, pipeline_class)
 
@@ -88,20 +88,24 @@ def _check_attend_excite(setup: Setup[DiffusersOptions]) -> None:
 def _check_judge(
     setup: Setup[DiffusersOptions], capability: Capability, params: Sequence[Mapping[str, Any]]
 ) -> None:
+    if capability == "attention":
+        from .stable_diffusion_parts import check_text_attention
+
+        return check_text_attention(setup)
     from .likelihood_support import check_askable
 
     check_askable(setup, params)
 
 
 def _prefetch(setup: Setup[DiffusersOptions]) -> None:
-    from .loading import prefetch
+    from .loaded_pipeline import prefetch
 
     prefetch(setup)
 
 
 def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
     from .attend_excite import PIPELINE
-    from .loading import prefetch
+    from .loaded_pipeline import prefetch
 
     prefetch(setup, PIPELINE)
 
@@ -125,7 +129,7 @@ def _check_options_of_absent(setup: Setup[DiffusersOptions], pipeline_class: str
     every = sources(setup.argument, setup.options)
     known = {s.option: name for s in every if (name := class_in_presets(s.model, s.option, pipeline_class))}
     if known and not fit_by_presets(known, setup.options):
-        from .planning import check_absent  # imports diffusers, which alone knows these names
+        from .plan import check_absent  # imports diffusers, which alone knows these names
 
         check_absent(setup, pipeline_class)
 
@@ -199,7 +203,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             summary="Any text-to-image pipeline of Hugging Face diffusers.",
             create=_create,
             loading=Loading(weights=_weights, check=_check, resolve=_resolve, prefetch=_prefetch),
-            capabilities=frozenset({"likelihood"}),
+            capabilities=frozenset({"likelihood", "attention"}),
             judge_code=_ASKED,
             check_judge=_check_judge,
             about=About(citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers"),

@@ -19,6 +19,10 @@ TAXONOMY = "Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchm
 
 _DDIM = {"scheduler": "DDIMScheduler", "call": {"eta": 0.0}}
 _SD = {"steps": 50, "guidance": 7.5, "height": 512, "width": 512, **_DDIM}
+_ASSUMED = (
+    "The scheduler (DDIM, eta 0) is an assumption: the paper's text, as far as it is legible, names none for this "
+    "model."
+)
 _GATED = "Gated: accept the licence on the repository's page and log in (`hf auth login`)."
 _DEPRECATED = "diffusers no longer maintains this pipeline and may remove it."
 _NO_LIKELIHOOD = "The model has no likelihood, because it draws from a prior's embedding and not from the text."
@@ -102,6 +106,7 @@ KNOWN = (
         options=_SD,
         licence="CreativeML Open RAIL-M",
         memory_gb=4,
+        notes=_ASSUMED,
         citation=TIAM,
     ),
     KnownModel(
@@ -125,7 +130,7 @@ KNOWN = (
         options=_SD,
         licence="CreativeML Open RAIL++-M",
         memory_gb=4,
-        notes=_SD2_NOTES,
+        notes=f"{_SD2_NOTES} {_ASSUMED}",
         citation=TIAM,
         **_SD2,
     ),
@@ -421,7 +426,7 @@ KNOWN = (
         options=_SD,
         licence="CreativeML Open RAIL-M",
         memory_gb=8,
-        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect.",
+        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect. {_ASSUMED}",
         citation=f"Chefer et al.: Attend-and-Excite, SIGGRAPH 2023; {TIAM}",
         of="attend-excite",
     ),
@@ -432,7 +437,7 @@ KNOWN = (
         options=_SD,
         licence="CreativeML Open RAIL++-M",
         memory_gb=8,
-        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect. {_SD2_NOTES}",
+        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect. {_SD2_NOTES} {_ASSUMED}",
         citation=f"Chefer et al.: Attend-and-Excite, SIGGRAPH 2023; {TIAM}",
         of="attend-excite",
         **_SD2,

@@ -12,7 +12,7 @@ from typing import Any
 from t2i_core.api.errors import BadModel
 
 CONFIGS = ("*.json", "*/*.json", "*/*.txt", "*/*.model")
-"""Files of a repository that are no weights."""
+"""Files of a repository that hold no weights."""
 
 
 def is_single_file(model: str) -> bool:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadModel
 
-from .loading import LoadedPipeline, PipelineStage
+from .loaded_pipeline import LoadedPipeline, PipelineStage
 from .noise import for_call, generators, karlo_noise
 
 _ENCODED = "IFPipeline"

@@ -133,6 +133,11 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: L
 
         return question
 
+    def reverse_noise(n: int) -> torch.Tensor | None:
+        if want.chain == "free-running-mean":
+            return None
+        return draw_noise(want.seed, n, want.steps, x0.shape, "reverse process")
+
     if want.chain == "forward":
         log_p = _evaluate(denoiser, captions, want, trial, sign=1)
     else:
@@ -140,7 +145,7 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: L
         at_once = max(1, denoiser.batches.size // len(captions))
         for first in range(0, want.trials, at_once):
             trials = range(first, min(first + at_once, want.trials))
-            _run_freely(denoiser, captions, steps, {n: drawn(n) for n in trials}, step, log_p)
+            _run_freely(denoiser, captions, steps, {n: drawn(n) for n in trials}, step, log_p, reverse_noise)
     return {"log_p": log_p, **found}
 
 
@@ -155,8 +160,21 @@ def _run_freely(
     chains: dict[int, torch.Tensor],
     step: Step,
     log_p: NDArray[np.float64],
+    reverse_noise: Callable[[int], torch.Tensor | None],
 ) -> None:
-    """Fill log_p for some trials: the denoiser starts from x_T and continues from its own means (section 3.3)."""
+    """Fill log_p for some trials: the denoiser starts from x_T and continues from its own output (section 3.3).
+
+    Args:
+        denoiser: The model.
+        captions: The captions.
+        steps: Steps of the schedule.
+        chains: x_0 to x_T of each trial.
+        step: Gives mean and variance of the previous sample.
+        log_p: To be filled, (trials, steps, captions).
+        reverse_noise: Gives the noise of a trial's samples, (T, *shape), which all captions share; None to
+            continue from the means.
+    """
+    noises = {n: reverse_noise(n) for n in chains}
     places = [(n, k) for n in chains for k in range(len(captions))]
     now = {(n, k): chains[n][-1] for n, k in places}
     for i in reversed(range(len(steps))):
@@ -165,7 +183,8 @@ def _run_freely(
         for (n, k), output in denoiser.ask(asked):
             mean, variance = step(i, now[n, k], output)
             log_p[n, i, k] = _number(log_normal(chains[n][i], mean, variance))
-            now[n, k] = mean
+            noise = noises[n]
+            now[n, k] = mean if noise is None else mean + variance.sqrt() * noise[i]
 
 
 def split_output(output: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -200,7 +219,7 @@ def _evaluate(
         done = until
         if not want.gives_up or done == len(places):
             break
-        kept = find_survivors(sign * terms[places[:done]][:, left], want, look)
+        kept = find_survivors(sign * terms[places[:done]][:, left], want, look, len(captions))
         left = [left[i] for i in kept]
         if len(left) == 1:
             break

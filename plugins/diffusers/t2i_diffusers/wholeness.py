@@ -97,7 +97,7 @@ def find_model_problems(part: str, folder: Path, variant: str | None, pickles: b
     """Yield the problems of a model's config and weights.
 
     Args:
-        part: What the messages call it.
+        part: Name of the part in messages.
         folder: Its folder.
         variant: Variant of the weights files.
         pickles: Pickles count as weights.

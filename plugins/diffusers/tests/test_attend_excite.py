@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from t2i_core.api import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
-from t2i_core.api.errors import BadModel
-from t2i_diffusers.attend_excite import NoObjects, token_indices
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_diffusers.attend_excite import NoObjects, choose_attention_size, token_indices
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 
@@ -110,3 +110,50 @@ def test_models_of_another_kind_are_refused_by_the_plan(
     (tmp_path / "model_index.json").write_text(json.dumps(index))
     with pytest.raises(BadModel, match=f"{tmp_path}: Attend-and-Excite supports only .*, but {said}"):
         info.loading.check(Setup(str(tmp_path), DiffusersOptions(), "cpu"))
+
+
+DOWN, CROSS_DOWN, UP, CROSS_UP = "DownBlock2D", "CrossAttnDownBlock2D", "UpBlock2D", "CrossAttnUpBlock2D"
+SD = {
+    "down_block_types": [*[CROSS_DOWN] * 3, DOWN],
+    "mid_block_type": "UNetMidBlock2DCrossAttn",
+    "up_block_types": [UP, *[CROSS_UP] * 3],
+}
+MINI = {**SD, "down_block_types": [DOWN, CROSS_DOWN, CROSS_DOWN], "up_block_types": [CROSS_UP, CROSS_UP, UP]}
+HIGH = {"down_block_types": [CROSS_DOWN, DOWN, DOWN, DOWN], "up_block_types": [UP, UP, UP, CROSS_UP]}
+
+
+@pytest.mark.parametrize(
+    ("unet", "latents", "expected"),
+    [
+        (SD, (64, 64), (16, 16)),
+        (SD, (96, 96), (24, 24)),
+        (SD, (96, 64), (24, 16)),
+        (SD, (18, 18), (5, 5)),
+        (MINI, (16, 16), (4, 4)),
+        (HIGH, (64, 64), (64, 64)),
+    ],
+)
+def test_the_size_of_the_maps_is_found_from_the_model(
+    unet: dict[str, Any], latents: tuple[int, int], expected: tuple[int, int]
+) -> None:
+    assert choose_attention_size("m", unet, latents, None) == expected
+    assert choose_attention_size("m", unet, latents, list(expected)) == expected
+
+
+def test_sizes_that_a_model_lacks_are_one_clear_line() -> None:
+    with pytest.raises(BadOption) as caught:
+        choose_attention_size("m", MINI, (16, 16), [16, 16])
+    assert str(caught.value) == (
+        "option call.attn_res: m has no cross-attention of size [16, 16] with these images; "
+        "choose one of [8,8], [4,4], or leave the option out"
+    )
+    without = {"down_block_types": [DOWN] * 2, "up_block_types": [UP] * 2, "mid_block_type": None}
+    with pytest.raises(BadModel, match="m: its UNet has no cross-attention"):
+        choose_attention_size("m", without, (16, 16), None)
+
+
+def test_a_wrong_size_is_refused_when_the_model_is_loaded(model: Any) -> None:
+    with pytest.raises(BadOption, match=r"choose one of \[16,16\], \[8,8\], or leave"):
+        model("StableDiffusionAttendAndExcitePipeline", call={"attn_res": [7, 7]})
+    found = model("StableDiffusionAttendAndExcitePipeline")
+    assert found.settings["call"]["attn_res"] == [8, 8]

@@ -84,6 +84,7 @@ def test_the_manifest_says_that_a_batch_was_halved(
     assert said["reported"]["batch_size"] == {"asked": 8, "used": 2, "halved_for_memory": 2}
 
 
+@pytest.mark.long
 def test_a_sweep_over_settings(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
     folder, options = checkpoint("StableDiffusionPipeline")
     settings = [{"guidance": 2.0, "steps": 2}, {"guidance": 9.0, "steps": 2}, {"guidance": 9.0, "steps": 4}]
@@ -289,6 +290,7 @@ def test_options_of_a_preset_are_checked_before_its_files_are_asked_for(
     assert "is not on this machine" in right.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pipeline", "height", "said"),
     [

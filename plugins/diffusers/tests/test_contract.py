@@ -46,7 +46,7 @@ def test_images_depend_on_all_code_but_what_only_describes_counts_or_refuses(com
     folder = Path(plugin.__file__).parent
     depends = {*component.info.code, *component.info.judge_code}
     rest = {file.name for file in folder.glob("*.py")} - depends
-    describes = {"__init__.py", "preset_classes.py", "presets.py", "sizes.py"}
+    describes = {"__init__.py", "preset_classes.py", "presets.py", "sizes.py", "stable_diffusion_parts.py"}
     assert rest == {
         *describes,
         "weight_checks.py",

@@ -208,6 +208,7 @@ def test_a_pipeline_that_draws_without_generator_works_alone(model: Any, draw: A
     assert together.settings["batch_size"] == {"asked": 7, "used": 1, "halved_for_memory": 0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheduler", ["DDPMScheduler", "EulerAncestralDiscreteScheduler"])
 def test_noise_of_steps_is_each_images_own(scheduler: str, model: Any, draw: Any, requests: Any) -> None:
     loaded = model("StableDiffusionPipeline", 7, scheduler=scheduler, steps=3)

@@ -150,28 +150,37 @@ def test_errors_are_exact_on_gaussian_latents(model: Any, image: Image, monkeypa
                 assert found[n, i, k] == pytest.approx(float(((noise - guess) ** 2).mean()), rel=1e-5)
 
 
-def test_a_free_running_chain_goes_on_from_its_own_means(
-    model: Any, image: Image, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("chain", ["free-running", "free-running-mean"])
+def test_a_free_running_chain_continues_from_its_own_samples_or_means(
+    chain: str, model: Any, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from t2i_diffusers.arithmetic import draw_noise, forward, log_normal
     from t2i_diffusers.schedules import respace
 
     loaded = model(batch_size=4)
     told = gaussian(loaded, monkeypatch)
-    found = answer(loaded, image, chain="free-running", variance="beta").terms["log_p"]
+    found = answer(loaded, image, chain=chain, variance="beta").terms["log_p"]
+    assert np.array_equal(found, answer(loaded, image, chain=chain, variance="beta").terms["log_p"])
     x0 = latents(loaded, image)
     steps = respace(loaded.loaded.main.pipe.scheduler.betas.double(), 4)
     for n in range(2):
         xs = forward(x0, steps, draw_noise(0, n, 4, x0.shape), "step")
+        own = draw_noise(0, n, 4, x0.shape, "reverse process")
+        assert abs(float((own * draw_noise(0, n, 4, x0.shape)).mean())) < 0.2  # independent of the forward noise
         for k, caption in enumerate(CAPTIONS):
             now, m = xs[-1], told(caption)
             for i in (3, 2, 1, 0):  # E(x_{t-1} | x_t) of N(m, 1)
                 away = now - steps.signal[i].sqrt() * m
                 now = steps.before[i].sqrt() * m + (1 - steps.beta[i]).sqrt() * away
                 assert found[n, i, k] == pytest.approx(log_normal(xs[i], now, steps.beta[i]), rel=1e-5)
+                if chain == "free-running":
+                    now = now + steps.beta[i].sqrt() * own[i]
 
 
-@pytest.mark.parametrize("params", [{}, {"chain": "free-running"}, {"terms": "error"}])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "params", [{}, {"chain": "free-running"}, {"chain": "free-running-mean"}, {"terms": "error"}]
+)
 def test_batches_and_company_change_nothing(params: dict[str, Any], model: Any, image: Image) -> None:
     loaded = model(batch_size=1)
     one_by_one = answer(loaded, image, **params)
@@ -184,6 +193,7 @@ def test_batches_and_company_change_nothing(params: dict[str, Any], model: Any, 
     close(alone.terms, {name: term[..., 1:2] for name, term in one_by_one.terms.items()})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chain", ["forward", "free-running"])
 def test_predictions_of_velocity_and_noise_agree(
     chain: str, model: Any, image: Image, monkeypatch: pytest.MonkeyPatch
@@ -205,6 +215,7 @@ def test_predictions_of_velocity_and_noise_agree(
     assert other.settings["likelihood"]["prediction"] == "v_prediction"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", [*NOISE, "Kandinsky3Pipeline", *FLOWS])
 def test_the_denoiser_says_what_it_says_when_the_pipeline_draws(pipeline: str, model: Any) -> None:
     from t2i_diffusers.conditions import _call
@@ -248,6 +259,7 @@ class Decoding(Exception):
     """The pipeline is about to decode these latents."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", [p for p in [*NOISE, "Kandinsky3Pipeline", *FLOWS] if p != "IFPipeline"])
 def test_an_image_is_encoded_to_the_latents_that_the_pipeline_would_decode_to_it(
     pipeline: str, model: Any, monkeypatch: pytest.MonkeyPatch
@@ -284,6 +296,7 @@ def test_an_image_is_encoded_to_the_latents_that_the_pipeline_would_decode_to_it
     torch.testing.assert_close(found.flatten(), drawn[-1][0].double().flatten(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", NOISE[1:])
 def test_models_of_noise(pipeline: str, model: Any, image: Image) -> None:
     loaded = model(pipeline, batch_size=4)
@@ -295,6 +308,7 @@ def test_models_of_noise(pipeline: str, model: Any, image: Image) -> None:
     close(answer(with_batch(loaded, 1), image, CAPTIONS[:2], trials=1).terms, found.terms)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", FLOWS)
 def test_flows_tell_their_errors_alone(pipeline: str, model: Any, image: Image) -> None:
     loaded = model(pipeline, batch_size=3)
@@ -309,6 +323,7 @@ def test_flows_tell_their_errors_alone(pipeline: str, model: Any, image: Image) 
     assert loaded.settings["likelihood"]["terms"] == "error (of the velocity)"
 
 
+@pytest.mark.long
 def test_a_variance_that_was_learned_is_taken(model: Any, image: Image) -> None:
     pixels, latent = model("IFPipeline", batch_size=8), model(batch_size=8)
     learned = answer(pixels, image).terms["log_p"]
@@ -348,6 +363,7 @@ def test_captions_are_given_up_that_cannot_win(model: Any, image: Image, monkeyp
     assert sorted((~np.isnan(staged.terms["error"])).sum((0, 1))) == [8, 24, 24]
 
 
+@pytest.mark.long
 def test_the_seed_makes_the_noise_and_images_share_it(model: Any, image: Image, tmp_path: Path) -> None:
     loaded = model(batch_size=4)
     Pillow.new("RGB", (40, 40), "white").save(tmp_path / "white.png")
@@ -373,6 +389,7 @@ def test_images_are_brought_to_the_models_size(model: Any, image: Image) -> None
     assert loaded.settings["likelihood"]["size"] == [48, 64]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("given", [None, 8])
 def test_a_batch_that_does_not_fit_is_halved(
     given: int | None, model: Any, image: Image, monkeypatch: pytest.MonkeyPatch

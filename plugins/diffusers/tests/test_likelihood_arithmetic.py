@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 from t2i_core.api.errors import BadModel, BadOption
 from t2i_diffusers.arithmetic import (
     draw_noise,
@@ -20,7 +21,7 @@ from t2i_diffusers.arithmetic import (
     predict_image,
     predict_noise,
 )
-from t2i_diffusers.elimination import find_survivors, list_looks, order
+from t2i_diffusers.elimination import find_limit, find_survivors, list_looks, order
 from t2i_diffusers.likelihood_params import LikelihoodParams, read_params
 from t2i_diffusers.schedules import Steps, make_schedule, midpoints, respace
 
@@ -181,18 +182,29 @@ def test_captions_that_cannot_win_go_and_the_best_one_seldom_does() -> None:
         exact = int(terms.mean(axis=0).argmax())
         left, places = [0, 1, 2], order(want)
         for look, until in enumerate(list_looks(want)[:-1]):
-            left = [left[i] for i in find_survivors(terms[places[:until]][:, left], want, look)]
+            left = [left[i] for i in find_survivors(terms[places[:until]][:, left], want, look, 3)]
         rejected += 1 not in left
         kept += exact in left
     assert rejected == 300
     assert kept / 300 >= 0.95
 
 
+def test_the_boundary_keeps_the_error_of_all_looks_together() -> None:
+    """Means of parts of a finite population: the better of two, by all terms, seldom crosses it at any look."""
+    looks = (10, 20, 40, 80, 160, 200)
+    limit = find_limit(looks, 0.05)
+    assert norm.isf(0.05) < limit < norm.isf(0.05 / (len(looks) - 1))
+    terms = np.random.default_rng(0).normal(size=(20_000, looks[-1])).astype(np.float32)
+    sums = (terms - terms.mean(axis=1, keepdims=True)).cumsum(axis=1)
+    scores = [sums[:, n - 1] / np.sqrt(n * (1 - n / looks[-1])) for n in looks[:-1]]
+    assert (np.max(scores, axis=0) >= limit).mean() == pytest.approx(0.05, abs=0.004)
+
+
 def test_equal_captions_stay_together() -> None:
     terms = np.repeat(np.random.default_rng(0).normal(size=(64, 1)), 3, axis=1)
-    assert find_survivors(terms, LikelihoodParams(error_rate=0.05), 2) == [0, 1, 2]
+    assert find_survivors(terms, LikelihoodParams(error_rate=0.05), 2, 3) == [0, 1, 2]
 
 
 def test_stages_keep_a_number_of_captions() -> None:
     terms = np.random.default_rng(0).normal([0, 3, 1, 2], size=(50, 4))
-    assert find_survivors(terms, LikelihoodParams(stages=((50, 2), (100, 1))), 0) == [1, 3]
+    assert find_survivors(terms, LikelihoodParams(stages=((50, 2), (100, 1))), 0, 4) == [1, 3]

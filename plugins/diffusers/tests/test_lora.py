@@ -54,6 +54,7 @@ def draw(folder: Path, requests: list[ImageRequest], *loras: str) -> np.ndarray:
     return np.stack([np.asarray(answer.image, int) for answer in answers])
 
 
+@pytest.mark.long
 def test_weights_of_loras_add_up(adapters: Adapters, requests: list[ImageRequest]) -> None:
     folder, one, two = adapters
     plain, whole = draw(folder, requests), draw(folder, requests, f"{one}")

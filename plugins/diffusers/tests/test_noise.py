@@ -81,6 +81,7 @@ def _starting_noise(loaded: Any, draw: Any, request: Any, monkeypatch: pytest.Mo
     return seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pipeline", "changes"),
     [

@@ -52,6 +52,7 @@ def folder(checkpoint: Any, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoint("StableDiffusionPipeline")[0], tmp_path / "model"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pipeline", "part"), [("StableDiffusionPipeline", "unet"), ("PixArtSigmaPipeline", "transformer")]
 )

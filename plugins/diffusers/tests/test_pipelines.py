@@ -14,6 +14,7 @@ TOLERANCE = 2
 """How far a pixel of 0 to 255 may move with the batch: sums in another order, then rounding."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_images_depend_neither_on_batch_nor_on_order(pipeline: str, model: Any, draw: Any, requests: Any) -> None:
     loaded = model(pipeline, batch_size=7)
@@ -44,6 +45,7 @@ LIMITS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pipeline", LIMITS)
 def test_tokens_that_a_prompt_loses_are_counted(pipeline: str, model: Any, draw: Any, requests: Any) -> None:
     from dataclasses import replace
@@ -58,6 +60,7 @@ def test_tokens_that_a_prompt_loses_are_counted(pipeline: str, model: Any, draw:
     assert max(second.record["tokens_lost_by"].values()) == second.record["tokens_lost"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pipeline", "in_stage"),
     [("StableDiffusionPipeline", None), ("IFPipeline", None), ("KandinskyPipeline", "prior")],

@@ -89,7 +89,7 @@ BROKEN: list[tuple[str, Callable[[Path], object], str]] = [
 def test_incomplete_files_are_reported_before_anything_is_loaded(
     folder: Path, place: str, damage: Callable[[Path], object], message: str
 ) -> None:
-    from t2i_diffusers.loading import load
+    from t2i_diffusers.loaded_pipeline import load
 
     check(folder)
     damage(folder / place)

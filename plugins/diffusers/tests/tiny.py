@@ -490,7 +490,7 @@ CASES: dict[str, Case] = {
     "ZImagePipeline": Case(z_image, {"steps": 2, "guidance": 3.0, **SMALL, "call": {"max_sequence_length": 96}}),
     "StableDiffusionAttendAndExcitePipeline": Case(
         stable_diffusion,
-        {"steps": 2, "call": {"attn_res": [16, 16], "max_iter_to_alter": 2, "thresholds": {}}},
+        {"steps": 2, "call": {"max_iter_to_alter": 2, "thresholds": {}}},
         of="attend-excite",
     ),
 }

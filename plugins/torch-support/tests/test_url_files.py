@@ -52,6 +52,7 @@ def test_failed_downloads_leave_nothing(server: Any, tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
+@pytest.mark.long
 def test_a_broken_download_begins_again_where_the_server_ignores_ranges(server: Any) -> None:
     assert url_files.fetch_from_url(server.url("cut-once"), DIGEST, False, SPEC).read_bytes() == CONTENT
     assert server.asked == ["cut-once", "cut-once"]

@@ -6,7 +6,7 @@ import torch
 from t2i_core.api import Caption, Query, Setup
 from t2i_core.api.judge import Capability
 
-from . import loading
+from . import loaded_checkpoint
 from .checkpoints import CheckpointPlace
 from .generation_settings import configure_search
 from .judge import Features, TransformersJudge, run_in_groups
@@ -23,7 +23,10 @@ class Captioner(TransformersJudge):
 
     def __init__(self, setup: Setup[CaptionerOptions], place: CheckpointPlace) -> None:
         super().__init__(
-            loading.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"), setup, _ON_GPU, _ELSEWHERE
+            loaded_checkpoint.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"),
+            setup,
+            _ON_GPU,
+            _ELSEWHERE,
         )
         self.loaded.settings["search"] = configure_search(
             self.loaded.network, setup.options.beams, setup.options.max_tokens

@@ -69,6 +69,8 @@ def find(spec: str, name: str, revision: str | None = None) -> CheckpointPlace:
     place = CheckpointPlace(spec, name, revision)
     if place.folder is not None:
         hub_files.refuse_revision(revision, place.folder, spec)
+    elif Path(name).expanduser().is_file():
+        raise BadModel(f"{spec}: {_explain_own_layout(Path(name))}")
     elif not hub_files.is_repository(name):
         raise BadModel(f"{spec}: {name} is neither a folder nor a repository (ORG/NAME)")
     return place
@@ -77,6 +79,8 @@ def find(spec: str, name: str, revision: str | None = None) -> CheckpointPlace:
 def config(place: CheckpointPlace, offline: bool) -> Mapping[str, Any]:
     """Return a checkpoint's config; download it if it is missing and `offline` is false. Raises BadModel."""
     if place.folder is not None:
+        if not (place.folder / CONFIG).is_file() and (own := sorted(place.folder.glob("*.pth"))):
+            raise BadModel(f"{place.spec}: {_explain_own_layout(own[0])}")
         file = check_file(place.folder / CONFIG, None, place.spec)
     else:
         file = hub_files.fetch_from_hub(place.name, (CONFIG,), place.revision, offline, place.spec)
@@ -92,6 +96,14 @@ def config(place: CheckpointPlace, offline: bool) -> Mapping[str, Any]:
     if not isinstance(names, dict) or not all(index.isdecimal() for index in names):
         raise BadModel(f"{place.spec}: {file} does not number its classes (`id2label`)")
     return found
+
+
+def _explain_own_layout(file: Path) -> str:
+    """Return what to do with a checkpoint that is not in the layout of transformers."""
+    return (
+        f"{file} is a file, not a folder that save_pretrained wrote; a checkpoint of facebookresearch/detr is "
+        f"converted by: python -m t2i_transformers.detr_checkpoint {file} OUT --classes ANNOTATIONS.json"
+    )
 
 
 def check_type(place: CheckpointPlace, types: Collection[str], offline: bool) -> None:

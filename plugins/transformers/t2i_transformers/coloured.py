@@ -45,7 +45,7 @@ class ColouredDetector(Detector):
             out = self.loaded.network(**self.loaded.inputs(features))
             colours = functional.linear(out.last_hidden_state.float(), self._head.weight, self._head.bias)
         logits = out.logits.float()
-        probabilities = (logits.softmax(-1) if self._together else logits.sigmoid())[..., self._columns].cpu()
+        probabilities = self._select(logits.softmax(-1) if self._together else logits.sigmoid())
         found = (probabilities, out.pred_boxes.float().cpu(), colours.softmax(-1).cpu())
         return list(zip(*found, strict=True))
 

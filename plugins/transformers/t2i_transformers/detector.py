@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from t2i_core.api import Detections, Query, Setup
+from t2i_core.api import Detections, ObjectClass, Query, Setup
 from t2i_core.api.judge import Capability
 
-from . import checkpoints, loading
+from . import checkpoints, loaded_checkpoint
 from .checkpoints import CheckpointPlace
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import DetectorOptions
@@ -29,12 +30,12 @@ class Detector(TransformersJudge):
 
     def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
         super().__init__(
-            loading.load(setup, place, "AutoModelForObjectDetection", "AutoImageProcessor"),
+            loaded_checkpoint.load(setup, place, "AutoModelForObjectDetection", "AutoImageProcessor"),
             setup, _ON_GPU, _ELSEWHERE,
         )  # fmt: skip
         self._floor = setup.options.floor
         classes = checkpoints.classes(checkpoints.config(place, setup.offline))
-        self._columns, self._labels = list(classes), tuple(classes.values())
+        self._columns, self._labels, self._sums = _merge_classes(classes)
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Detections]:
         """Return the detections in each query's image."""
@@ -47,8 +48,13 @@ class Detector(TransformersJudge):
         """Return the arguments of `_detections` for each image."""
         with torch.inference_mode():
             out = self.loaded.network(**self.loaded.inputs(features))
-        probabilities = out.logits.float().softmax(-1)[..., self._columns].cpu()
+        probabilities = self._select(out.logits.float().softmax(-1))
         return list(zip(probabilities, out.pred_boxes.float().cpu(), strict=True))
+
+    def _select(self, probabilities: torch.Tensor) -> torch.Tensor:
+        """Return the probabilities of the judge's classes from those of all outputs, on the CPU."""
+        own = probabilities[..., self._columns].cpu()
+        return own if self._sums is None else own @ self._sums
 
     def _detections(
         self,
@@ -71,6 +77,27 @@ class Detector(TransformersJudge):
             colours=None if colours is None else colours[kept].numpy(),
             colour_names=self.colours,
         )
+
+
+def _merge_classes(
+    classes: Mapping[int, ObjectClass],
+) -> tuple[list[int], tuple[ObjectClass, ...], torch.Tensor | None]:
+    """Return the columns of classes, the distinct classes, and what sums their columns.
+
+    A detector may have several outputs for one class, such as PaintSkills' characters of a human.
+
+    Returns:
+        The columns; the distinct classes; float32 of shape (columns, distinct classes), None if all differ.
+    """
+    distinct: list[ObjectClass] = []
+    places = []
+    for each in classes.values():
+        place = next((n for n, other in enumerate(distinct) if other == each), len(distinct))
+        if place == len(distinct):
+            distinct.append(each)
+        places.append(place)
+    sums = torch.eye(len(distinct))[places] if len(distinct) < len(places) else None
+    return list(classes), tuple(distinct), sums
 
 
 def make_exclusive(apart: torch.Tensor) -> torch.Tensor:

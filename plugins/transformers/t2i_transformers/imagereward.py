@@ -18,7 +18,7 @@ from .checkpoints import CheckpointPlace
 from .imagereward_files import ImageRewardFiles
 from .imagereward_network import ImageRewardNetwork, load_network
 from .judge import Features, TransformersJudge, run_in_groups
-from .loading import LoadedCheckpoint, hide_reports
+from .loaded_checkpoint import LoadedCheckpoint, hide_reports
 from .options import ImageRewardOptions, precision
 from .truncation import TruncationLog
 

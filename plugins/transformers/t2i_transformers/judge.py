@@ -10,7 +10,7 @@ from t2i_core.api import Query, Setup
 from t2i_core.api.judge import Capability
 from t2i_torch_support.batch import Batches
 
-from .loading import LoadedCheckpoint
+from .loaded_checkpoint import LoadedCheckpoint
 
 ResultT = TypeVar("ResultT")
 Features = Mapping[str, torch.Tensor]

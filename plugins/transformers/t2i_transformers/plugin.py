@@ -40,7 +40,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """Architectures (`model_type`) that each judge runs; an empty tuple allows any of its Auto class."""
 
-_SHARED = ("judge.py", "loading.py", "options.py", "checkpoints.py", "plugin.py")
+_SHARED = ("judge.py", "loaded_checkpoint.py", "options.py", "checkpoints.py", "plugin.py")
 _CITATION = "Wolf et al.: Transformers: State-of-the-Art Natural Language Processing. EMNLP 2020"
 
 
@@ -221,7 +221,7 @@ def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[
 
     # `_resolve` has fetched the config
     config = checkpoints.config(_places(name, argument, options)[0], offline=True)
-    return tuple(checkpoints.classes(config).values())
+    return tuple(dict.fromkeys(checkpoints.classes(config).values()))
 
 
 def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Iterator[Path | str]:

@@ -10,7 +10,7 @@ from t2i_core.api.errors import BadModel
 from t2i_core.api.judge import Capability
 from t2i_torch_support.pair_questions import choose_template, read_verdict, write_question
 
-from . import loading
+from . import loaded_checkpoint
 from .checkpoints import CheckpointPlace
 from .generation_settings import configure_search
 from .judge import Features, TransformersJudge, run_in_groups
@@ -33,7 +33,10 @@ class PreferenceJudge(TransformersJudge):
 
     def __init__(self, setup: Setup[PreferenceOptions], place: CheckpointPlace) -> None:
         super().__init__(
-            loading.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"), setup, _AT_ONCE, _AT_ONCE
+            loaded_checkpoint.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"),
+            setup,
+            _AT_ONCE,
+            _AT_ONCE,
         )
         self._options = setup.options
         if not getattr(self.loaded.processor, "chat_template", None):

@@ -6,7 +6,7 @@ import torch
 from t2i_core.api import Embedding, Failure, Query, Reward, Setup
 from t2i_core.api.judge import Capability
 
-from . import loading
+from . import loaded_checkpoint
 from .checkpoints import CheckpointPlace
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import RewardJudgeOptions
@@ -28,7 +28,10 @@ class Rewarder(TransformersJudge):
         self, setup: Setup[RewardJudgeOptions], place: CheckpointPlace, processor: CheckpointPlace | None = None
     ) -> None:
         super().__init__(
-            loading.load(setup, place, "AutoModel", "AutoProcessor", processor), setup, _ON_GPU, _ELSEWHERE
+            loaded_checkpoint.load(setup, place, "AutoModel", "AutoProcessor", processor),
+            setup,
+            _ON_GPU,
+            _ELSEWHERE,
         )
         network = self.loaded.network
         self._tokenizer = self.loaded.processor.tokenizer

@@ -11,7 +11,7 @@ from t2i_core.api import Query, Segments, Setup
 from t2i_core.api.judge import Capability
 from t2i_core.api.mask import PackedMask
 
-from . import checkpoints, loading
+from . import checkpoints, loaded_checkpoint
 from .checkpoints import CheckpointPlace
 from .judge import Features, TransformersJudge, run_in_groups
 from .options import DetectorOptions
@@ -30,7 +30,7 @@ class Segmenter(TransformersJudge):
 
     def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
         super().__init__(
-            loading.load(setup, place, "AutoModelForUniversalSegmentation", "AutoImageProcessor"),
+            loaded_checkpoint.load(setup, place, "AutoModelForUniversalSegmentation", "AutoImageProcessor"),
             setup, _ON_GPU, _ELSEWHERE,
         )  # fmt: skip
         self._floor = setup.options.floor

@@ -15,8 +15,19 @@ from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of
 @pytest.fixture(scope="session")
 def tiny() -> Any:
     """The module `tiny.py` beside this file."""
-    name = "t2i_transformers_tiny"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("tiny.py"))
+    return load_module("tiny")
+
+
+@pytest.fixture(scope="session")
+def original_detr() -> Any:
+    """The module `original_detr.py` beside this file."""
+    return load_module("original_detr")
+
+
+def load_module(stem: str) -> Any:
+    """Load a module beside this file, which pytest does not put on the path."""
+    name = f"t2i_transformers_{stem}"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{stem}.py"))
     assert spec is not None
     assert spec.loader is not None
     sys.modules[name] = module = importlib.util.module_from_spec(spec)

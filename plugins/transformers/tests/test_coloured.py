@@ -53,6 +53,7 @@ def at_most_one(probabilities: torch.Tensor) -> torch.Tensor:
     return torch.tensor(rows)
 
 
+@pytest.mark.long
 def test_it_is_what_the_librarys_own_network_says(tiny: Any, folder: Path, images: list[Image]) -> None:
     """Classes of DETR share one softmax with none, those of RT-DETR stand apart; colours are of their queries."""
     from transformers import AutoImageProcessor, AutoModelForObjectDetection
@@ -76,6 +77,7 @@ def test_it_is_what_the_librarys_own_network_says(tiny: Any, folder: Path, image
     assert np.ptp(found.colours, axis=0).max() > 0.01  # queries differ: the test can tell them apart
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kin", ["RTDetrV2", "DFine"])
 def test_kin(tiny: Any, tmp_path: Path, images: list[Image], kin: str) -> None:
     """They are trained and asked as RT-DETR is: with noise to undo, and by the same queries."""

@@ -150,6 +150,7 @@ class Exploit:
         return (sys.exit, ("code of a pickle was run",))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("damage", "named"),
     [

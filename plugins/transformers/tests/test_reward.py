@@ -36,6 +36,7 @@ def rewards(tiny: Any, judge: Any, images: list[Image]) -> np.ndarray:
     return np.array(found).reshape(len(TEXTS), len(images))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["tiny_clip", "tiny_siglip"])
 def test_rewards_are_the_models_own_logits(
     tiny: Any, kind: str, images: list[Image], request: pytest.FixtureRequest

@@ -73,6 +73,7 @@ class Asking(Metric):
         yield Row("value", float(self.value(unit.one().one("it"))))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "folder", "capability", "value", "options"),
     [

@@ -75,6 +75,27 @@ def test_annotations_are_read(run_folder: Path) -> None:
     assert coloured_data.list_colours(pictures) == ("blue", "red")
 
 
+def test_paintskills_annotations_have_synsets_and_plain_means_unpainted(run_folder: Path) -> None:
+    """Its official files name classes as its scenes do, spell colour `color` and call unpainted objects plain."""
+    file = find_annotations(run_folder)
+    data = json.loads(file.read_text())
+    data["categories"] = [{"id": 1, "name": "humanSophie"}, {"id": 2, "name": "fireHydrant"}]
+    for entry in data["annotations"]:
+        colour = entry.pop("colour")
+        entry["color"] = "plain" if colour == "blue" else colour
+    file.write_text(json.dumps(data))
+    pictures = read(run_folder, file)
+    classes = coloured_data.list_classes(pictures)
+    assert [(one.name, one.synset) for one in classes] == [
+        ("fire hydrant", "fireplug.n.01"), ("human", "person.n.01"),
+    ]  # fmt: skip
+    assert [[thing.colour for thing in picture.things] for picture in pictures] == [
+        ["red"], [None], [None, "red"], ["red", "red"],
+    ]  # fmt: skip
+    natural = read(run_folder, file, plain="natural")
+    assert coloured_data.list_colours(natural) == ("natural", "red")
+
+
 def changed(folder: Path, change: Callable[[Any], Any]) -> Path:
     file = find_annotations(folder)
     data = json.loads(file.read_text())
@@ -126,6 +147,7 @@ def test_a_user_sees_one_line(run_folder: Path, monkeypatch: pytest.MonkeyPatch,
         train_detector.main()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_often")
 @pytest.mark.parametrize("kind", ["coloured_detr", "coloured_rt_detr"])
 def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(

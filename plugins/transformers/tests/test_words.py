@@ -158,6 +158,7 @@ def test_the_model_is_shown_prompt_definitions_and_both_images_in_order(
     assert silent["input_ids"].shape[1] < features["input_ids"].shape[1]
 
 
+@pytest.mark.long
 def test_company_changes_nothing(tiny: Any, tiny_qwen: Path, tiny_blip: Path, images: list[Image]) -> None:
     """Images of other sizes, and so questions of other lengths, in one batch."""
     for batch in (2, 4):

@@ -11,6 +11,7 @@ from typing import Any
 from t2i_core.api import ObjectClass
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.text import describe_error
+from t2i_transformers.class_names import read_class
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Labe
     if not isinstance(data, dict):
         raise BadFolder(f"{annotations}: must be a JSON object with images, categories and annotations")
     classes = {
-        _read_field(one, "id", int, where): ObjectClass(_read_field(one, "name", str, where), one.get("synset"))
+        _read_field(one, "id", int, where): read_class(_read_field(one, "name", str, where), one.get("synset"))
         for where, one in _entries(data, "categories", annotations)
     }
     shown: dict[int, list[LabelledThing]] = {}
@@ -142,8 +143,8 @@ def _box(
 
 
 def _colour(one: Mapping[str, Any], where: str, plain: str | None) -> str | None:
-    """Return the colour of an object; files of other programs spell it `color`."""
+    """Return the colour of an object; PaintSkills' files spell it `color`, and say `plain` of an unpainted one."""
     colour = one.get("colour", one.get("color"))
     if colour is not None and not isinstance(colour, str):
         raise BadFolder(f"{where}: colour must be a text or null (got {colour!r})")
-    return plain if colour is None else colour
+    return plain if colour in (None, "plain") else colour

@@ -26,7 +26,7 @@ from t2i_torch_support.weights import explain_load_error
 from t2i_transformers import checkpoints
 from t2i_transformers.coloured_network import UNKNOWN, Coloured, make_label_config
 from t2i_transformers.judge import Features
-from t2i_transformers.loading import hide_reports
+from t2i_transformers.loaded_checkpoint import hide_reports
 from t2i_transformers.plugin import COLOURED, TYPES
 from torch import Tensor
 
@@ -54,7 +54,7 @@ def start(model: str, classes: Sequence[ObjectClass]) -> tuple[Any, Any]:
                 folder, **safe, **make_label_config(classes), use_safetensors=True, dtype=torch.float32,
                 ignore_mismatched_sizes=True, output_loading_info=True,
             )  # fmt: skip
-    except Exception as error:  # of many types, as in `loading`
+    except Exception as error:  # of many types, as in `loaded_checkpoint`
         raise BadModel(f"{model}: cannot be loaded from {folder} ({explain_load_error(error)})") from error
     if missing := sorted(set(report["missing_keys"]) - {key for key, *_ in report["mismatched_keys"]}):
         raise BadModel(f"{model}: {folder} lacks {len(missing)} of its weights, such as {missing[0]}")

@@ -35,6 +35,7 @@ class Call:
         return self.call
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["beside", "inside"])
 @pytest.mark.parametrize(("function", "call"), [("system", "touch {}"), ("eval", "open({!r}, 'w')")])
 def test_a_pickle_that_runs_something_is_refused(
@@ -99,6 +100,7 @@ def test_files_that_are_not_checkpoints_are_refused(content: bytes | None, said:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.long
 def test_a_file_that_is_cut_off(trained: Path, tmp_path: Path) -> None:
     file = tmp_path / "cut.pt"
     file.write_bytes(trained.read_bytes()[:-5000])
@@ -134,6 +136,7 @@ def test_the_digest_that_a_user_gives(trained: Path) -> None:
 # what it is ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_classes_are_read_from_the_file(small: Any, save: Any, tmp_path: Path, trained: Path) -> None:
     info = OFFERED["ultralytics"]
     assert info.labels(str(trained), info.options()) == coco.LABELS
@@ -160,6 +163,7 @@ def test_other_tasks_are_refused(save: Any, tmp_path: Path) -> None:
         OFFERED["ultralytics-detect"].loading.check(Setup(str(file), DetectOptions()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("lacks", "said"), [("names", "name its classes"), ("stride", "say the strides")])
 def test_a_file_that_does_not_say_what_it_is(lacks: str, said: str, small: Any, tmp_path: Path) -> None:
     made = small.network()
@@ -201,6 +205,7 @@ def test_unknown_names() -> None:
         OFFERED["ultralytics"].loading.check(Setup("yolov8x-sag", SegmentOptions()))
 
 
+@pytest.mark.long
 def test_an_asset_is_fetched_once_and_only_when_it_may_be(
     small: Any, save: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

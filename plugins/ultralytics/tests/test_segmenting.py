@@ -88,6 +88,7 @@ def test_detections_above_the_floor_do_not_depend_on_it(trained: Path, pictures:
         assert [m for m, k in zip(a.masks, kept, strict=True) if k] == list(b.masks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batch_size", [1, 2, 5])
 def test_company_changes_nothing(trained: Path, pictures: list[Image], batch_size: int) -> None:
     alone = [ask(made(trained), [image])[0] for image in pictures]
@@ -102,6 +103,7 @@ def test_company_changes_nothing(trained: Path, pictures: list[Image], batch_siz
 # the library's own predictors ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("masks", "strategy"), [("pixels", None), ("all", "all"), ("largest", "largest")])
 def test_it_says_what_the_librarys_predictor_says(
     trained: Path, pictures: list[Image], masks: str, strategy: str | None
@@ -124,6 +126,7 @@ def test_it_says_what_the_librarys_predictor_says(
             assert iou(segments.mask(i), expected) > 0.995
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("described", "name", "capability"),
     [("yolo11n-seg.yaml", "ultralytics", "segment"), ("yolo26n-seg.yaml", "ultralytics", "segment"),

@@ -29,7 +29,7 @@ from .mirrors import check_pinned, used_files
 from .noise import MAIN
 from .options import DiffusersOptions, precision
 from .other_denoiser import check_denoiser, find_replaced_part, load_denoiser
-from .planning import init_arguments, make_plan
+from .plan import init_arguments, make_plan
 from .schedulers import find_scheduler
 from .single_file import load_single_file
 from .sizes import check_size
