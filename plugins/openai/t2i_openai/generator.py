@@ -17,6 +17,7 @@ from t2i_core.files.image_file import DamagedImage, decode
 from .concurrency import run_concurrently
 from .image_fetch import ImageFetcher, web_address
 from .options import ImageOptions
+from .prices import limit_image_cost
 from .replies import ImageData, ImagesReply, Refused, UnusableReply, read
 from .server import Failed, Server, is_local
 
@@ -26,7 +27,7 @@ class ImageServer:
 
     def __init__(self, setup: Setup[ImageOptions]) -> None:
         self.options = setup.options
-        self.server = Server(setup.argument or "", setup.options, setup.batch_size, setup.offline)
+        self.server = Server(setup.argument or "", setup)
         hosts = () if setup.offline else setup.options.image_hosts
         self.images = ImageFetcher(setup.options.base_url, hosts, self.server.most_bytes)
 
@@ -41,8 +42,9 @@ class ImageServer:
 
     async def _draw(self, request: ImageRequest) -> Generated | Failure:
         try:
-            reply = await self.server.ask(lambda client: self._send(client, request))
-            used = self.server.count_usage(reply, self.options.price_per_image)
+            most = limit_image_cost(self.options, request.prompt.text)
+            reply = await self.server.ask(lambda client: self._send(client, request), most)
+            used = self.server.count_usage(reply)
             image = reply.data[0]
             pixels = await asyncio.to_thread(decode, await self._file(image), "the server's image")
         except Refused as refusal:

@@ -13,11 +13,12 @@ from t2i_core.api import Preference, QuestionAnswer, Setup, TextReply
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
-from t2i_torch_support.pair_questions import choose_template, read_verdict, write_question
+from t2i_torch_support.pair_questions import read_verdict
 
 from .concurrency import run_concurrently
 from .options import JudgeOptions
-from .questions import read_answer, strip_thoughts, write_parts
+from .prices import limit_chat_cost
+from .questions import read_answer, strip_thoughts, write_content
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
 
@@ -33,7 +34,7 @@ class VisionJudge:
 
     def __init__(self, setup: Setup[JudgeOptions]) -> None:
         self.options = setup.options
-        self.server = Server(setup.argument or "", setup.options, setup.batch_size, setup.offline)
+        self.server = Server(setup.argument or "", setup)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -50,7 +51,7 @@ class VisionJudge:
 
     async def _compare(self, query: Query) -> Preference | Failure:
         try:
-            reply = await self._ask(query, self._write_comparison)
+            reply = await self._ask("prefer", query)
         except Refused as refusal:
             return Preference("refused", reasoning=str(refusal))
         if isinstance(reply, Failure):
@@ -63,9 +64,7 @@ class VisionJudge:
     async def _answer(self, query: Query) -> QuestionAnswer | Failure:
         choices = query.texts[1:]
         try:
-            reply = await self._ask(
-                query, self._write_question, {"logprobs": True, "top_logprobs": _MOST_LOGPROBS}
-            )
+            reply = await self._ask("answer", query, {"logprobs": True, "top_logprobs": _MOST_LOGPROBS})
         except Refused as refusal:
             words = f"refused: {refusal}"
             return QuestionAnswer(choices, text=words) if choices else Failure(words)
@@ -77,7 +76,7 @@ class VisionJudge:
 
     async def _reply(self, query: Query) -> TextReply | Failure:
         try:
-            reply = await self._ask(query, lambda query: query.texts[0])
+            reply = await self._ask("reply", query)
         except Refused as refusal:
             return Failure(f"refused: {refusal}")
         if isinstance(reply, Failure):
@@ -88,25 +87,25 @@ class VisionJudge:
         return TextReply(text) if text else Failure("the reply is empty")
 
     async def _ask(
-        self,
-        query: Query,
-        write: Callable[[Query], str | list[dict[str, Any]]],
-        for_probabilities: Mapping[str, Any] | None = None,
+        self, capability: Capability, query: Query, for_probabilities: Mapping[str, Any] | None = None
     ) -> Choice | Failure:
         """Send a question and return the reply.
 
         Args:
+            capability: The capability that is asked for.
             query: The query.
-            write: Returns the content of the message.
             for_probabilities: Fields of the request that ask for probabilities, sent if the options say so.
 
         Raises:
             Refused: If the server or the model refuses to answer.
+            ValueError: If it is a question with more choices than letters.
         """
         try:
-            messages = [{"role": "user", "content": await asyncio.to_thread(write, query)}]
+            content = await asyncio.to_thread(write_content, self.options, capability, query, self._show)
+            messages = [{"role": "user", "content": content}]
             more = for_probabilities or {} if self.options.probabilities else {}
-            reply = await self.server.ask(lambda client: self._send(client, messages, query, more))
+            most = limit_chat_cost(self.options, content)
+            reply = await self.server.ask(lambda client: self._send(client, messages, query, more), most)
         except Refused:
             self.server.count_refusal()
             raise
@@ -120,15 +119,6 @@ class VisionJudge:
             self.server.count_refusal()
             raise Refused("\n\n".join(text for text in (_read_words(found), found.message.refusal) if text))
         return found
-
-    def _write_comparison(self, query: Query) -> list[dict[str, Any]]:
-        definitions = query.params.get("definitions", "") if self.options.with_definitions else ""
-        first, second = map(self._show, query.images)
-        template = choose_template(self.options.template, query.params)
-        return write_question(template, query.texts[0], definitions, first, second)
-
-    def _write_question(self, query: Query) -> list[dict[str, Any]]:
-        return write_parts(query, self._show)
 
     def _show(self, image: Image) -> dict[str, Any]:
         return {"type": "image_url", "image_url": {"url": _data_url(image), "detail": self.options.detail}}

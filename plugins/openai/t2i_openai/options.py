@@ -27,6 +27,9 @@ def is_local(url: str) -> bool:
         return host == "localhost"
 
 
+_IN_DOLLARS = " in US dollars, for the plan, --max-cost and the manifest. Default: not known."
+
+
 class ServerOptions(Options):
     """Options of the server and of requests to it."""
 
@@ -67,11 +70,23 @@ class ServerOptions(Options):
     max_answer_mb: Annotated[float, ExecutionOption()] = Field(
         64, gt=0, description="Maximum size of an answer in MB after decompression; a larger one is a failure."
     )
-    price_in: Annotated[float, ExecutionOption()] = Field(
-        0, ge=0, description="Price of a million input tokens, for the cost in the manifest."
+    price_in: Annotated[float | None, ExecutionOption()] = Field(
+        None, ge=0, allow_inf_nan=False, description=f"Price of a million input tokens{_IN_DOLLARS}"
     )
-    price_out: Annotated[float, ExecutionOption()] = Field(
-        0, ge=0, description="Price of a million output tokens, for the cost in the manifest."
+    price_out: Annotated[float | None, ExecutionOption()] = Field(
+        None, ge=0, allow_inf_nan=False, description=f"Price of a million output tokens{_IN_DOLLARS}"
+    )
+
+
+class ChatOptions(ServerOptions):
+    """Options of requests to the chat endpoint."""
+
+    temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature. Default: the server's.")
+    max_tokens: int = Field(
+        1024, ge=1, description="Maximum number of tokens of an answer; reasoning models need more."
+    )
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        "max_tokens", description="The server's name for max_tokens; OpenAI's reasoning models use the second."
     )
 
 
@@ -90,19 +105,14 @@ def _check_rewriting(template: str) -> str:
     return template
 
 
-class RewriteOptions(ServerOptions):
+class RewriteOptions(ChatOptions):
     """Options of the requests that rewrite prompts."""
 
     model: str = Field(description="Name of the chat model on the server.")
     template: Annotated[str, AfterValidator(_check_rewriting)] = Field(
         REWRITE, description="The request, with {prompt} for the prompt's text."
     )
-    temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature. Default: the server's.")
     seed: int | None = Field(None, description="Seed to send. Default: no seed.")
-    max_tokens: int = Field(1024, ge=1, description="Maximum number of tokens of an answer.")
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
-        "max_tokens", description="The server's name for max_tokens; OpenAI's reasoning models use the second."
-    )
 
 
 class ImageOptions(ServerOptions):
@@ -123,12 +133,18 @@ class ImageOptions(ServerOptions):
         description="Further hosts from which t2i downloads images that the server returns as addresses: HOST, "
         "*.DOMAIN, HOST:PORT. Private addresses are never allowed.",
     )
-    price_per_image: Annotated[float, ExecutionOption()] = Field(
-        0, ge=0, description="Price of an image, for the cost in the manifest."
+    price_per_image: Annotated[float | None, ExecutionOption()] = Field(
+        None, ge=0, allow_inf_nan=False, description=f"Price of an image{_IN_DOLLARS}"
+    )
+    image_tokens: Annotated[int | None, ExecutionOption()] = Field(
+        None,
+        ge=0,
+        description="The most output tokens of one image, if they have a price, for the plan and --max-cost. "
+        "Default: not known.",
     )
 
 
-class JudgeOptions(ServerOptions):
+class JudgeOptions(ChatOptions):
     """Options of the judge."""
 
     template: Annotated[str, AfterValidator(check_template)] = Field(
@@ -142,16 +158,15 @@ class JudgeOptions(ServerOptions):
     detail: Literal["high", "low", "auto"] = Field(
         "high", description="Level of detail at which the model reads images."
     )
-    temperature: float | None = Field(None, ge=0, le=2, description="Sampling temperature. Default: the server's.")
     probabilities: bool = Field(
         False,
         description="Ask for the probability of each choice of a question (capability answer). The server must "
         "support logprobs; OpenAI's reasoning models do not.",
     )
-    max_tokens: int = Field(
-        1024, ge=1, description="Maximum number of tokens of an answer; reasoning models need more."
-    )
-    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
-        "max_tokens", description="The server's name for max_tokens; OpenAI's reasoning models use the second."
+    image_tokens: Annotated[int | None, ExecutionOption()] = Field(
+        None,
+        ge=0,
+        description="The most tokens that the server counts for one image that it is shown, for the plan and "
+        "--max-cost. Default: not known.",
     )
     seed: int | None = Field(None, description="Seed to send, plus the number of the repeat. Default: no seed.")

@@ -12,6 +12,7 @@ from t2i_core.api import (
     GeneratorInfo,
     JudgeInfo,
     Loading,
+    Price,
     Prompt,
     PromptSourceInfo,
     Setup,
@@ -21,7 +22,7 @@ from t2i_core.api.errors import BadModel, BadOption
 from t2i_core.api.options import read_secret
 from t2i_torch_support import pair_questions
 
-from .options import OPENAI, ImageOptions, JudgeOptions, RewriteOptions, ServerOptions, is_local
+from .options import OPENAI, ImageOptions, JudgeOptions, RewriteOptions, ServerOptions
 
 if TYPE_CHECKING:
     from .generator import ImageServer
@@ -41,6 +42,7 @@ def t2i_generators() -> list[GeneratorInfo]:
             needs_argument=True,
             options=ImageOptions,
             create=_generator,
+            price=_price_images,
             loading=Loading(check=_check),
             code=("generator.py", "replies.py"),
             about=About(
@@ -65,7 +67,7 @@ def t2i_judges() -> list[JudgeInfo]:
             options=JudgeOptions,
             capabilities={"prefer": frozenset(), "answer": frozenset(), "reply": frozenset()},
             create=_judge,
-            paid=lambda argument, options: not is_local(options.base_url),
+            price=_price_answers,
             loading=Loading(weights=lambda argument, options: [pair_questions.SOURCE], check=_check),
             code=("judge.py", "questions.py", "replies.py"),
             about=About(
@@ -99,11 +101,22 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
 
 
 def _rewritten(setup: Setup[RewriteOptions]) -> Iterable[Prompt]:
-    from .rewriting import rewrite_prompts
+    from .rewritten_prompts import rewrite_prompts
 
-    if not setup.dry:
-        _check(setup, "rewritten")
+    _check(setup, "rewritten")
     return rewrite_prompts(setup)
+
+
+def _price_images(options: ImageOptions) -> Price | None:
+    from .prices import price_images
+
+    return price_images(options)
+
+
+def _price_answers(options: JudgeOptions) -> Price | None:
+    from .prices import price_answers
+
+    return price_answers(options)
 
 
 def _generator(setup: Setup[ImageOptions]) -> ImageServer:
@@ -136,7 +149,7 @@ def _check(setup: Setup[Any], name: str = "openai") -> None:
         )
     key = read_secret(options.api_key_env)
     # if t2i is offline, `Server` raises the error
-    if options.base_url == OPENAI and not setup.offline and key is None:
+    if options.base_url == OPENAI and setup.may_ask_services and key is None:
         raise BadModel(
             f"'{name}:{setup.argument}': {OPENAI} needs a key; set the environment variable {options.api_key_env} "
             "(or name another one with api_key_env, or another server with base_url)"

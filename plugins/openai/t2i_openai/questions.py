@@ -13,12 +13,39 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 from t2i_core.api import Image, Query, QuestionAnswer, VisualQuestion
+from t2i_core.api.judge import Capability
+from t2i_torch_support.pair_questions import choose_template, write_question
 
+from .options import JudgeOptions
 from .replies import Choice
 
 MOST_CHOICES = len(ascii_uppercase)
 
 Part = dict[str, Any]
+
+
+def write_content(
+    options: JudgeOptions, capability: Capability, query: Query, show: Callable[[Image], Part]
+) -> str | list[Part]:
+    """Return the content of the message that asks a query.
+
+    Args:
+        options: The judge's options.
+        capability: The capability that is asked for: `prefer`, `reply`, or `answer`.
+        query: The query.
+        show: Returns the part of the message that shows an image.
+
+    Raises:
+        ValueError: If a question has more choices than letters.
+    """
+    if capability == "reply":
+        return query.texts[0]
+    if capability != "prefer":
+        return write_parts(query, show)
+    definitions = query.params.get("definitions", "") if options.with_definitions else ""
+    first, second = map(show, query.images)
+    template = choose_template(options.template, query.params)
+    return write_question(template, query.texts[0], definitions, first, second)
 
 
 def write_parts(query: Query, show: Callable[[Image], Part]) -> list[Part]:

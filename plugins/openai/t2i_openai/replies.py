@@ -34,12 +34,17 @@ class Usage(BaseModel):
     @property
     def tokens_in(self) -> int:
         """Number of tokens of the request."""
-        return self.prompt_tokens or self.input_tokens or 0
+        return _clamp(self.prompt_tokens or self.input_tokens)
 
     @property
     def tokens_out(self) -> int:
         """Number of tokens of the answer."""
-        return self.completion_tokens or self.output_tokens or 0
+        return _clamp(self.completion_tokens or self.output_tokens)
+
+
+def _clamp(count: int | None) -> int:
+    """Return a count of a server, which may be wrong, as a number that can be multiplied."""
+    return min(max(0, count or 0), 10**12)
 
 
 class Reply(BaseModel):

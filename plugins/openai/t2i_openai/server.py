@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 import httpx2
 import openai
+from t2i_core.api import Setup
+from t2i_core.api.budget import Reservation
 from t2i_core.api.errors import BadModel
 from t2i_core.api.options import read_secret
 from t2i_core.api.text import fit_one_line
@@ -23,6 +25,7 @@ from t2i_core.api.text import fit_one_line
 from .http_limits import ACCEPTED, limit_size, refuse_other_servers, strip_url
 from .options import ServerOptions
 from .options import is_local as is_local
+from .prices import find_cost
 from .replies import (
     CONTENT_POLICY,
     Refused,
@@ -47,6 +50,12 @@ _AGAIN = {408, 409, 425, 429}
 """Status codes below 500 of temporary errors."""
 
 
+_UNCHARGED = {503, 529}
+"""Status codes from 500 by which a server says that it did not work on a request. Others may hide its work."""
+
+_MONEY_CHECK = 0.02
+"""Seconds between looks whether an open request has left money over."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -55,7 +64,7 @@ class Failed(Exception):
 
 
 class Server:
-    """Sends requests, retries them if that may help, and counts requests, tokens and cost.
+    """Sends requests, retries them if that may help, and counts requests and tokens.
 
     Raises:
         Refused: The server refuses one request because of its content.
@@ -64,14 +73,16 @@ class Server:
         BadModel: No request can succeed: wrong key, unknown model, no credit, or no server.
     """
 
-    def __init__(self, model: str, options: ServerOptions, at_once: int | None, offline: bool) -> None:
+    def __init__(self, model: str, setup: Setup[ServerOptions]) -> None:
+        options, offline = setup.options, setup.offline
         if offline and not is_local(options.base_url):
             raise BadModel(f"'openai:{model}' needs the server {options.base_url}, which --offline forbids")
         self.offline = offline
         self.model = model
         self.options = options
-        self.at_once = at_once or options.concurrency
+        self.at_once = setup.batch_size or options.concurrency
         self.most_bytes = int(options.max_answer_mb * 1e6)
+        self._budget = setup.budget
         self._key = read_secret(options.api_key_env) or _NO_KEY
         self._told: set[tuple[int, str]] = set()
         self._client: openai.AsyncOpenAI | None = None
@@ -80,7 +91,6 @@ class Server:
         self._random = random.Random()
         self._served: set[str] = set()
         self._counts = {"requests": 0, "retries": 0, "refusals": 0, "tokens_in": 0, "tokens_out": 0}
-        self._cost = 0.0
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -89,7 +99,6 @@ class Server:
             "model": self.model,
             "served_as": sorted(self._served),
             **self._counts,
-            "cost": round(self._cost, 6),
         }
 
     @property
@@ -118,21 +127,34 @@ class Server:
             self._client = None
 
     async def ask(
-        self, send: Callable[[openai.AsyncOpenAI], Awaitable[AnswerT]], elsewhere: bool = False
+        self,
+        send: Callable[[openai.AsyncOpenAI], Awaitable[AnswerT]],
+        most: float = 0.0,
+        elsewhere: bool = False,
     ) -> AnswerT:
         """Send one request, with retries, until it is answered, refused or failed.
 
-        If `elsewhere` is true, the request goes to another server (to download a file), whose errors do not
-        concern this one.
+        Args:
+            send: Sends the request once.
+            most: The most that sending it once can cost, in USD. A try without an answer counts in full, unless
+                the server says that it did not work on the request.
+            elsewhere: True if it goes to another server (to download a file), whose errors do not concern this
+                one.
         """
         for tries in range(1, self.options.retries + 2):
             client = self.client  # creating it takes a while, which must not count as time of the request
-            await self._turn()
+            charge = await self._reserve(most)
+            try:
+                await self._turn()
+            except BaseException:
+                charge.settle(0)
+                raise
             self._counts["requests"] += 1
             asked_to_wait = 0.0
             try:
-                async with asyncio.timeout(self.options.timeout):
-                    answer = await send(client)
+                with charge:
+                    async with asyncio.timeout(self.options.timeout):
+                        answer = await _settle(charge, send(client), self.options)
             except TimeoutError:
                 trouble = f"no answer within {self.options.timeout:g} s"
             except Unreadable as error:
@@ -160,24 +182,33 @@ class Server:
             self._count_unanswered(trouble)
         raise Failed(f"{trouble} ({tries} {'tries' if tries > 1 else 'try'})")
 
-    def count_usage(self, reply: Reply, price: float = 0.0) -> dict[str, Any]:
-        """Count the tokens and the cost of an answer, and return them as plain data.
-
-        `price` is the cost in addition to the tokens.
-        """
-        usage, options = reply.usage, self.options
+    def count_usage(self, reply: Reply) -> dict[str, Any]:
+        """Count the tokens of an answer, and return them and its cost as plain data."""
+        usage = reply.usage
         tokens_in, tokens_out = (usage.tokens_in, usage.tokens_out) if usage else (0, 0)
-        cost = price + (tokens_in * options.price_in + tokens_out * options.price_out) / 1e6
+        cost = find_cost(self.options, reply)
         served = {"served_as": reply.model} if reply.model else {}
         self._served.update(served.values())
         self._counts["tokens_in"] += tokens_in
         self._counts["tokens_out"] += tokens_out
-        self._cost += cost
-        return {**served, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": round(cost, 6)}
+        counted = {} if cost is None else {"cost": round(cost, 6)}
+        return {**served, "tokens_in": tokens_in, "tokens_out": tokens_out, **counted}
 
     def count_refusal(self) -> None:
         """Count a refusal."""
         self._counts["refusals"] += 1
+
+    async def _reserve(self, most: float) -> Reservation:
+        """Reserve the money for one request; wait while requests that are open may leave some over.
+
+        Raises:
+            Failed: If the budget is spent.
+        """
+        while (charge := self._budget.reserve(most)) is None:
+            if self._budget.is_spent:
+                raise Failed("not sent, because it could exceed --max-cost")
+            await asyncio.sleep(_MONEY_CHECK)
+        return charge
 
     async def _turn(self) -> None:
         """Wait until the rate limit allows the next request; requests keep their order."""
@@ -236,6 +267,24 @@ class Server:
             _log.warning("%s answered %d and says: %s", self.options.base_url, status, fit_one_line(text))
 
 
+async def _settle(charge: Reservation, sent: Awaitable[AnswerT], options: ServerOptions) -> AnswerT:
+    """Wait for an answer, and settle the reservation if the answer, or the error, says what it has cost."""
+    try:
+        answer = await sent
+    except openai.APIStatusError as error:
+        if error.status_code < 500 or error.status_code in _UNCHARGED:
+            charge.settle(0)
+        raise
+    except openai.APIConnectionError as error:
+        if not _has_connected(error):
+            charge.settle(0)
+        raise
+    cost = find_cost(options, answer) if isinstance(answer, Reply) else None
+    if cost is not None:
+        charge.settle(cost)
+    return answer
+
+
 def _retry_after(headers: Mapping[str, str]) -> float:
     """Return the seconds that the server asks to wait; headers give milliseconds, seconds or a date."""
     try:
@@ -252,9 +301,20 @@ def _retry_after(headers: Mapping[str, str]) -> float:
 
 def _cause(error: BaseException) -> str:
     """Return the cause of the client's `Connection error.`, without content that the server sent."""
-    connected = True
+    causes = _list_causes(error)
+    outside = any(isinstance(cause, OSError | httpx2.ConnectError) for cause in causes)
+    root = causes[-1] if causes else error
+    return f"{type(root).__name__}: {root}" if outside and str(root) else type(root).__name__
+
+
+def _has_connected(error: BaseException) -> bool:
+    """Return whether the client had a connection, so that the server may have read the request."""
+    return not any(isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout) for cause in _list_causes(error))
+
+
+def _list_causes(error: BaseException) -> list[BaseException]:
+    causes: list[BaseException] = []
     while error.__cause__ is not None:
         error = error.__cause__
-        connected = connected and not isinstance(error, OSError | httpx2.ConnectError)
-    own = "" if connected else str(error)
-    return f"{type(error).__name__}: {own}" if own else type(error).__name__
+        causes.append(error)
+    return causes

@@ -249,4 +249,5 @@ def seen_images() -> Callable[[dict[str, Any]], list[np.ndarray[Any, Any]]]:
 @pytest.fixture
 def on_the_test_server(request: pytest.FixtureRequest, server: ScriptedServer, monkeypatch: Any) -> None:
     """Have a conformance suite ask the test server."""
-    monkeypatch.setattr(request.cls, "options", server.options)
+    prices = {"price_in": 5, "price_out": 40, "image_tokens": 1000}
+    monkeypatch.setattr(request.cls, "options", {**server.options, **prices})

@@ -47,14 +47,6 @@ def text_of(exchange):
     return "".join(part["text"] if part["type"] == "text" else "<image>" for part in parts)
 
 
-@pytest.mark.parametrize(
-    ("address", "paid"), [("https://api.openai.com/v1", True), ("http://localhost:8000/v1", False)]
-)
-def test_requests_to_other_machines_may_cost_money(address, paid):
-    info = t2i_judges()[0]
-    assert info.paid("gpt-4o-mini", info.options(base_url=address)) is paid
-
-
 class TestGoodServer:
     def test_each_pair_gets_its_own_preference(self, judge, images):
         pairs = [(a, b) for a in images for b in images if a is not b]
@@ -137,7 +129,7 @@ class TestGoodServer:
         ask(made, *(Query(tuple(images[:2]), (PROMPT,), {"repeat": n}) for n in range(3)))
         assert made.settings == {
             "model": "test-model", "served_as": ["test-model-v2"], "requests": 3, "retries": 0, "refusals": 0,
-            "tokens_in": 3000, "tokens_out": 150, "cost": pytest.approx((3000 * 0.15 + 150 * 0.6) / 1e6),
+            "tokens_in": 3000, "tokens_out": 150,
         }  # fmt: skip
 
     def test_a_question_is_another_judge(self, server):
@@ -177,6 +169,7 @@ class TestAnswers:
     def test_content_in_parts(self, answer):
         assert answer([{"type": "text", "text": "So:\n"}, {"type": "text", "text": "[[B]]"}]).verdict == "second"
 
+    @pytest.mark.long
     @pytest.mark.parametrize("finish", ["length", "model_length", "max_tokens"])
     @pytest.mark.parametrize(
         "said",

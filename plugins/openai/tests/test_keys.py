@@ -87,11 +87,13 @@ def battles(server, **more):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_it_is_sent_without_blanks(server, folder, odd):
     battles(server)
     assert {exchange.headers["authorization"] for exchange in server.log} == {f"Bearer {odd.strip()}"}
 
 
+@pytest.mark.long
 def test_a_server_that_says_it_everywhere(server, folder, odd, capfd, caplog):
     key = odd.strip()
     said = " ".join([
@@ -145,6 +147,7 @@ class FailingClient:
         pass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ["line end", "quotes", "of addresses"], indirect=True)
 def test_a_client_that_fails_with_it_in_the_message(server, folder, odd, capfd, monkeypatch):
     """As a command, so that all is there that a user sees; the judge and the generator fail alike."""
@@ -161,6 +164,7 @@ def test_a_client_that_fails_with_it_in_the_message(server, folder, odd, capfd, 
     assert "RuntimeError: Illegal header value b'Bearer ***'" in (folder / "run/failures.csv").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", ["line end", "quotes", "of addresses"], indirect=True)
 def test_a_judge_s_client_that_fails_with_it_in_the_message(server, folder, odd, capfd, monkeypatch):
     made = openai.AsyncOpenAI
@@ -199,6 +203,7 @@ def test_a_key_that_is_none_is_one_line_and_not_repeated(server, folder, name, p
     assert not (folder / "run").exists()
 
 
+@pytest.mark.long
 def test_blanks_alone_are_not_a_key(server, folder, monkeypatch):
     monkeypatch.setenv("ODD_KEY_HERE", " \r\n")
     battles(server)

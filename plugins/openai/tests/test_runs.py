@@ -18,7 +18,11 @@ import pytest
 from PIL import Image as PILImage
 from t2i_core import ModelRequest, evaluate
 from t2i_core.api import Derive, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row
-from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.api.errors import BadModel, BadOption, CostLimitReached
+from t2i_core.api.progress import Silent
+from t2i_core.api.resolver import installed_resolver
+from t2i_core.engine.dry_run import forecast_request
+from t2i_core.engine.request import Request
 
 pytestmark = pytest.mark.long  # each test starts the command and a server
 
@@ -118,12 +122,35 @@ def test_generate(server, folder):
     reported = json.loads((folder / "run/run.json").read_text())["models"]["openai:test"]["reported"]
     assert reported == {
         "model": "test", "served_as": ["test-v2"], "requests": 11, "retries": 3, "refusals": 0, "tokens_in": 80,
-        "tokens_out": 800, "cost": 0.32,
+        "tokens_out": 800,
     }  # fmt: skip
+    spent = json.loads((folder / "run/run.json").read_text())["spent"]["generator openai:test"]
+    assert spent["usd"] == pytest.approx(0.32 + spent["unconfirmed"])  # the only sum of money
     server.log.clear()
     again = t2i(server, "-o", "generator:openai.send_seed=true")
     assert again.returncode == 0, again.stderr
     assert server.log == []  # all is kept: nothing is paid twice
+
+
+def test_a_run_stops_at_its_limit_and_the_same_command_goes_on(server, folder):
+    limit = ("-o", "generator:openai.price_per_image=0.04", "--max-cost", "0.2")
+    tokens = ("-o", "generator:openai.price_in=5", "-o", "generator:openai.price_out=40")
+    refused = t2i(server, "--max-cost", "0.2", *tokens)
+    assert refused.returncode == BadOption.exit_code
+    assert "set image_tokens" in refused.stderr
+    planned = t2i(server, *limit, "--dry-run", "--json")
+    assert json.loads(planned.stdout)["cost"]["most"] == pytest.approx(0.32)
+    assert server.log == []
+    stopped = t2i(server, *limit)
+    assert stopped.returncode == CostLimitReached.exit_code
+    assert "cost: at most $0.32 for 8 requests to generator openai:test" in stopped.stdout
+    assert "this command has spent $0.20; 5 of 8 images by openai:test are made" in stopped.stderr
+    assert len(server.log) == 5
+    done = t2i(server, *limit)
+    assert done.returncode == 0, done.stderr
+    assert len(server.log) == 8
+    spent = json.loads((folder / "run/run.json").read_text())["spent"]
+    assert spent == {"generator openai:test": {"usd": 0.32, "unconfirmed": 0.0}}
 
 
 def test_failed_requests_are_repeated_and_refused_ones_are_not(server, folder):
@@ -321,6 +348,26 @@ def test_a_key_that_is_not_there(folder, monkeypatch):
             BATTLES, ["openai:one", "openai:two"], prompts="prompts.txt", judge="prefer=openai:judge", seeds=1,
             out="run", offline=True,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "planned",
+    [
+        Request(models=(ModelRequest("openai:one"),), prompts=("prompts.txt",)),
+        Request(
+            models=(ModelRequest("simulator"),),
+            prompts=("rewritten:prompts.txt",),
+            options={"rewritten": {"model": "m"}},
+        ),
+    ],
+    ids=["model", "prompts"],
+)
+def test_a_dry_run_refuses_a_key_that_is_not_there(folder, monkeypatch, planned):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(BadModel, match="needs a key; set the environment variable OPENAI_API_KEY"):
+        forecast_request(planned, installed_resolver(), Silent())
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdefghijklmnop")
+    forecast_request(planned, installed_resolver(), Silent())
 
 
 def test_a_server_that_needs_a_missing_key(server, folder, monkeypatch):

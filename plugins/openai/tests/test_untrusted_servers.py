@@ -330,6 +330,7 @@ INNER = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [200, 400, 403, 404, 500, 503])
 def test_errors_of_inner_services_reach_no_results(server, tmp_path, monkeypatch, status):
     monkeypatch.chdir(tmp_path)

@@ -15,7 +15,7 @@ from openai import AsyncOpenAI
 from t2i_core.api import Prompt, Setup
 from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.digest import digest_data
-from t2i_core.api.errors import BadPrompts
+from t2i_core.api.errors import BadOption, BadPrompts
 from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.resolver import installed_resolver
@@ -24,6 +24,7 @@ from t2i_core.io.prompt_file import is_prompt_file, merge_duplicates, read_promp
 
 from .concurrency import run_concurrently
 from .options import RewriteOptions
+from .prices import explain_unknown_price, limit_chat_cost
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
 
@@ -40,6 +41,8 @@ def rewrite_prompts(setup: Setup[RewriteOptions]) -> Iterator[Prompt]:
 
     Raises:
         BadPrompts: A text has no answer. Answers that have arrived are kept.
+        CostLimitReached: The budget is spent. Answers that have arrived are kept.
+        BadOption: A budget is limited, and the price of a request is not known.
         BadModel: No request can succeed.
     """
     prompts = _load_originals(setup)
@@ -47,7 +50,15 @@ def rewrite_prompts(setup: Setup[RewriteOptions]) -> Iterator[Prompt]:
     texts = dict.fromkeys(prompt.text for prompt in prompts)
     places = {text: _place(folder, text, setup.options) for text in texts}
     wanted = [text for text, place in places.items() if _read_kept(place) is None]
+    unknown = explain_unknown_price(setup.options)
+    if unknown and setup.budget.limit is not None:
+        raise BadOption(f"--max-cost needs the price of {setup.options.model}, which rewrites prompts: {unknown}")
+    if wanted and setup.budget.limit is not None and not (setup.options.price_in or setup.options.price_out):
+        _log.warning("--max-cost counts %s, which rewrites prompts, as free; set its prices if %s asks a paid "
+                     "service", setup.options.model, setup.options.base_url)  # fmt: skip
     if wanted and setup.dry:
+        most = {text: limit_chat_cost(setup.options, _write_request(setup.options, text)) for text in wanted}
+        setup.budget.announce(most, texts.keys() - most.keys(), unknown)
         _log.warning("%d of %d texts are not rewritten yet; the run asks %s first", len(wanted), len(texts),
                      setup.options.model)  # fmt: skip
     elif wanted:
@@ -63,7 +74,10 @@ def _load_originals(setup: Setup[RewriteOptions]) -> Sequence[Prompt]:
         return merge_duplicates(read_prompts(name))[0]
     source = installed_resolver().component("prompt_source", name, {})
     with guard_plugin(source, "to give its prompts"):
-        return list(source.info.prompts(replace(source.setup(), offline=setup.offline, labels=setup.labels)))
+        own = replace(
+            source.setup(), offline=setup.offline, labels=setup.labels, dry=setup.dry, budget=setup.budget
+        )
+        return list(source.info.prompts(own))
 
 
 def _place(folder: Path, text: str, options: RewriteOptions) -> Path:
@@ -85,12 +99,13 @@ def _read_kept(place: Path) -> str | None:
 def _ask_all(texts: Sequence[str], places: dict[str, Path], setup: Setup[RewriteOptions]) -> None:
     """Keep the answer to each text as soon as it arrives."""
     options = setup.options
-    server = Server(options.model, options, setup.batch_size, setup.offline)
+    server = Server(options.model, setup)
     failed: dict[str, str] = {}
 
     async def ask(text: str) -> str | Exception:
         try:
-            reply = await server.ask(lambda client: _send(client, text, server.model, options))
+            most = limit_chat_cost(options, _write_request(options, text))
+            reply = await server.ask(lambda client: _send(client, text, server.model, options), most)
         except (Refused, Failed, UnusableReply) as error:
             return error
         return _read_text(reply.choices[0])
@@ -102,12 +117,17 @@ def _ask_all(texts: Sequence[str], places: dict[str, Path], setup: Setup[Rewrite
         kept = {ORIGINAL: text, "text": answer, "model": options.model, "base_url": options.base_url}
         places[text].parent.mkdir(parents=True, exist_ok=True)
         write_whole(places[text], json.dumps(kept).encode())
+    setup.budget.end_run(f"{len(texts) - len(failed)} of {len(texts)} prompts are rewritten by {options.model}")
     if failed:
         text, why = next(iter(failed.items()))
         raise BadPrompts(
             f"{len(failed)} of {len(texts)} prompts cannot be rewritten by {options.model} (first: {text[:60]!r}: "
             f"{why}); the other answers are kept, and the same command asks again"
         )
+
+
+def _write_request(options: RewriteOptions, text: str) -> str:
+    return options.template.replace("{prompt}", text)
 
 
 async def _send(client: AsyncOpenAI, text: str, model: str, options: RewriteOptions) -> ChatReply:
@@ -118,7 +138,7 @@ async def _send(client: AsyncOpenAI, text: str, model: str, options: RewriteOpti
     }
     answer = await client.chat.completions.with_raw_response.create(
         model=model,
-        messages=[{"role": "user", "content": options.template.replace("{prompt}", text)}],
+        messages=[{"role": "user", "content": _write_request(options, text)}],
         extra_body={**options.extra_body, **{k: v for k, v in given.items() if v is not None}},
     )
     return read(ChatReply, answer.content)
