@@ -1,4 +1,4 @@
-"""COCO captions as prompts, from the official JSON.
+"""COCO captions as prompts, from the official JSON or from a published list of single captions.
 
 References:
     Chen et al.: Microsoft COCO Captions. arXiv:1504.00325. The splits: Karpathy, Fei-Fei: Deep Visual-Semantic
@@ -8,17 +8,21 @@ References:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.prompt import Prompt
 from t2i_core.io.text_file import read_text
 
+from . import published_list
 from .options import CocoOptions
+from .published_list import ListedCaption
 from .sampling import rank, sample
+
+CaptionT = TypeVar("CaptionT")
 
 
 class CocoCaption(NamedTuple):
@@ -30,16 +34,71 @@ class CocoCaption(NamedTuple):
 
 
 def prompts(file: Path, options: CocoOptions) -> Iterator[Prompt]:
-    """Yield the selected captions by image and id; the captions of an image are a cluster. Raises BadPrompts."""
+    """Yield the selected captions by image and id, or those of a published list. Raises BadPrompts.
+
+    The captions of an image are a cluster, and all of them are references of each.
+    """
+    if (listed := published_list.read_list(file)) is not None:
+        yield from _of_list(file, listed, options)
+        return
+    if options.references is not None:
+        raise BadPrompts(f"{file}: has all captions of its images; remove the option references")
     captions = _captions(file)
     if options.split_file is not None:
         captions = _of_split(captions, file, Path(options.split_file), options.split)
-    per_image = (list(own) for _, own in groupby(sorted(captions), key=lambda caption: caption.image))
-    chosen = sample((c for own in per_image for c in _of_image(own, options)), options.limit, options.seed, _id)
-    if options.limit is not None and len(chosen) < options.limit:
-        raise BadPrompts(f"{file}: {options.limit} captions are wanted, and there are only {len(chosen)}")
+    per_image = {image: list(own) for image, own in groupby(sorted(captions), key=lambda caption: caption.image)}
+    candidates = (caption for own in per_image.values() for caption in _of_image(own, options))
+    chosen = _sample(file, candidates, options, _id)
     for caption in chosen:
-        yield Prompt(f"coco-{caption.id}", caption.text, cluster=f"coco-image-{caption.image}")
+        yield Prompt(
+            f"coco-{caption.id}",
+            caption.text,
+            cluster=f"coco-image-{caption.image}",
+            references=tuple(each.text for each in per_image[caption.image]),
+        )
+
+
+def _of_list(file: Path, listed: list[ListedCaption], options: CocoOptions) -> Iterator[Prompt]:
+    if options.split_file is not None:
+        raise BadPrompts(f"{file}: is a list of captions; remove the option split_file")
+    chosen = _sample(file, listed, options, lambda caption: caption.id)
+    known = None if options.references is None else _read_references(options.references)
+    for caption in chosen:
+        references = caption.references if known is None else known.get(caption.image)
+        if references is None:
+            raise BadPrompts(f"{options.references}: has no caption of image {caption.image}, which {file} lists")
+        cluster = f"coco-image-{caption.image}"
+        yield Prompt(caption.id, caption.text, cluster=cluster, references=references)
+
+
+def _sample(
+    file: Path, captions: Iterable[CaptionT], options: CocoOptions, key: Callable[[CaptionT], str | int]
+) -> list[CaptionT]:
+    """Return a sample of captions. Raises BadPrompts if there are fewer than the limit."""
+    chosen = sample(captions, options.limit, options.seed, key)
+    if options.limit is not None and len(chosen) < options.limit:
+        raise BadPrompts(f"{file}: limit is {options.limit}, but the file has only {len(chosen)} captions")
+    return chosen
+
+
+def _read_references(file: Path) -> dict[int, tuple[str, ...]]:
+    """Return all captions by image, from COCO's file of captions or Karpathy's dataset_coco.json."""
+    data = _json(file)
+    if not (isinstance(data, dict) and isinstance(data.get("images"), list) and "annotations" not in data):
+        found: dict[int, tuple[str, ...]] = {}
+        for caption in sorted(_captions(file)):
+            found[caption.image] = (*found.get(caption.image, ()), caption.text)
+        return found
+    try:
+        return {
+            int(image["cocoid"]): tuple(" ".join(each["raw"].split()) for each in image["sentences"])
+            for image in data["images"]
+        }
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadPrompts(
+            f"{file}: its images must have a whole number 'cocoid' and 'sentences' with a text 'raw', as "
+            "Karpathy's dataset_coco.json has them"
+        ) from error
 
 
 def _id(caption: CocoCaption) -> int:
@@ -75,7 +134,7 @@ def _captions(file: Path) -> list[CocoCaption]:
         if not caption.text:
             raise BadPrompts(f"{file}: annotations[{number}]: the caption {caption.id} is empty")
         if caption.id in seen:
-            raise BadPrompts(f"{file}: annotations[{number}]: the caption {caption.id} is there twice")
+            raise BadPrompts(f"{file}: annotations[{number}]: the caption {caption.id} appears twice")
         seen.add(caption.id)
         captions.append(caption)
     if not captions:

@@ -33,6 +33,7 @@ def prompts(setup: Setup[HubOptions]) -> Iterator[Prompt]:
         split, rows = _split(spec, _loaded(setup, spec, offline), options.split)
         columns = _columns(spec, rows)
         text = _text_column(spec, columns, options.column)
+        options = _use_uids(setup, columns, text)
         wanted = [text, *filter(None, [options.id_column]), *options.facets]
         for name in wanted:
             _want(spec, name, columns)
@@ -111,6 +112,13 @@ def _text_column(spec: str, columns: list[str], wanted: str | None) -> str:
             "-o hub.column=NAME"
         )
     return found
+
+
+def _use_uids(setup: Setup[HubOptions], columns: list[str], text: str) -> HubOptions:
+    """Return options by which the ids of a file of captions are its uids, as in DALL-Eval's uid_caption.csv."""
+    own = setup.options
+    is_list = text == "caption" and "uid" in columns and Path(setup.argument or "").expanduser().is_file()
+    return own.model_copy(update={"id_column": "uid"}) if is_list and own.id_column is None else own
 
 
 def _want(spec: str, name: str, columns: list[str]) -> None:

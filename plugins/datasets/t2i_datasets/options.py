@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -26,6 +27,12 @@ class CocoOptions(Options):
         "test", description="Split of split_file; test and val have 5,000 images each."
     )
 
+    references: Path | None = Field(
+        None,
+        description="For a published list of one caption of each image: COCO's file of captions, or Karpathy's "
+        "dataset_coco.json, whose captions of the image are the references.",
+    )
+
     @model_validator(mode="after")
     def _split(self) -> Self:
         if self.split_file is None and "split" in self.model_fields_set and self.split != "test":
@@ -43,7 +50,8 @@ class HubOptions(Options):
     )
     id_column: str | None = Field(
         None,
-        description="Column of the prompts' ids, texts or whole numbers. Default: split and row number.",
+        description="Column of the prompts' ids, texts or whole numbers. Default: split and row number; in a file "
+        "of captions its column uid, if there is one.",
     )
     facets: tuple[str, ...] = Field((), description="Columns of texts or numbers by which scores are reported.")
     revision: str | None = Field(None, description="Commit, tag or branch on the hub. Default: the newest.")

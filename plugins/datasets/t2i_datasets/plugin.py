@@ -50,8 +50,8 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
     return [
         PromptSourceInfo(
             name="coco",
-            summary="COCO captions, all or a random sample.",
-            argument="FILE.json: the official captions (captions_val2014.json)",
+            summary="COCO captions: all, a random sample, or a published list.",
+            argument="FILE: official captions (captions_val2014.json) or DALL-Eval's lists (uid_caption.csv)",
             options=CocoOptions,
             labels=_coco_labels,
             about=About(

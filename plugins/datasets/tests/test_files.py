@@ -44,11 +44,15 @@ def read(file: Path, **options) -> list[Prompt]:
     return list(coco.prompts(file, CocoOptions(**options)))
 
 
+def captions_of(image: int) -> tuple[str, ...]:
+    return tuple(f"Caption {n} of image {image}." for n in range(3))
+
+
 def test_the_first_caption_of_each_image_with_lasting_ids(tmp_path):
     found = read(captions_file(tmp_path, images=2))
     assert found == [
-        Prompt("coco-10", "Caption 0 of image 999.", cluster="coco-image-999"),
-        Prompt("coco-0", "Caption 0 of image 1000.", cluster="coco-image-1000"),
+        Prompt("coco-10", "Caption 0 of image 999.", cluster="coco-image-999", references=captions_of(999)),
+        Prompt("coco-0", "Caption 0 of image 1000.", cluster="coco-image-1000", references=captions_of(1000)),
     ]
 
 
@@ -56,6 +60,7 @@ def test_all_captions_of_an_image_are_one_cluster(tmp_path):
     found = read(captions_file(tmp_path, images=2), captions="all")
     assert [p.id for p in found] == ["coco-10", "coco-11", "coco-12", "coco-0", "coco-1", "coco-2"]
     assert len({p.cluster for p in found}) == 2
+    assert [p.references for p in found] == [captions_of(999)] * 3 + [captions_of(1000)] * 3
 
 
 def test_one_caption_drawn_by_the_seed(tmp_path):
@@ -121,7 +126,8 @@ GOOD = {"image_id": 1, "id": 1, "caption": "a"}
     ("content", "said"),
     [
         ("{", "not JSON"),
-        ("[]", "has no list 'annotations'"),
+        ("[]", "holds no captions"),
+        ("7", "has no list 'annotations'"),
         ('{"annotations": []}', "holds no captions"),
         (json.dumps({"annotations": [{"image_id": 1, "id": 1, "bbox": []}]}), "must be a file of captions"),
         (
@@ -129,7 +135,7 @@ GOOD = {"image_id": 1, "id": 1, "caption": "a"}
             "annotations[1]: wants a text 'caption' and whole numbers 'id' and 'image_id'",
         ),
         (json.dumps({"annotations": [GOOD, {**GOOD, "id": 2, "caption": " \n"}]}), "the caption 2 is empty"),
-        (json.dumps({"annotations": [GOOD, GOOD]}), "annotations[1]: the caption 1 is there twice"),
+        (json.dumps({"annotations": [GOOD, GOOD]}), "annotations[1]: the caption 1 appears twice"),
     ],
 )
 def test_a_bad_coco_file_is_told_in_one_line(tmp_path, content, said):
@@ -142,12 +148,13 @@ def test_a_bad_coco_file_is_told_in_one_line(tmp_path, content, said):
 
 
 def test_more_captions_than_there_are_and_no_file(tmp_path):
-    with pytest.raises(BadPrompts, match="21 captions are wanted, and there are only 20"):
+    with pytest.raises(BadPrompts, match="limit is 21, but the file has only 20 captions"):
         read(captions_file(tmp_path), limit=21)
     with pytest.raises(BadPrompts, match="no such file"):
         read(tmp_path / "gone.json")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [50, pytest.param(10, marks=pytest.mark.slow, id="of a quiet machine")])
 def test_a_file_of_val2014s_size_is_read_in_seconds(tmp_path, seconds):
     file = captions_file(tmp_path, images=40_000, each=5)

@@ -11,7 +11,7 @@ from t2i_core.api.errors import BadModel
 from t2i_core.api.prompt import Prompt
 
 Made = tuple[str, ...]
-"""Key of an image's prompt: `("text", TEXT)`, or `("id", ID)` if the prompt's text is unknown."""
+"""Key of an image's prompt: `("text", TEXT)`, or `("id", ID)` or `("image", NUMBER)` if its text is unknown."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ class FolderEntry:
         id: Id of the prompt, if one is given.
         prompt: Prompt; None if only the id is known.
         noise_seed: Seed of the starting noise, if one is given besides the seed.
+        image: Number of the COCO image that it is, if that is how it is found.
     """
 
     where: str
@@ -67,10 +68,13 @@ class FolderEntry:
     id: str | None
     prompt: Prompt | None
     noise_seed: int | None = None
+    image: int | None = None
 
     @property
     def made(self) -> Made:
         """The key of the image's prompt."""
+        if self.image is not None:
+            return "image", str(self.image)
         return ("text", self.prompt.text) if self.prompt else ("id", self.id or "")
 
 

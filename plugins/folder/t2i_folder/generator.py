@@ -97,7 +97,7 @@ class Folder:
             )  # fmt: skip
 
     def _note(self, request: ImageRequest) -> None:
-        known = self._made & {("text", request.prompt.text), ("id", request.prompt.id)}
+        known = self._made.intersection(self.table.list_keys(request.prompt))
         self._asked |= known
         if not known:
             self._strange[request.prompt.id, request.prompt.text] = None

@@ -18,7 +18,10 @@ SUFFIXES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Suffixes of the files of each format."""
 
-PLACES = {"{id}": r"(?P<id>[^/]+?)", "{text}": r"(?P<text>[^/]+?)", "{seed}": r"(?P<seed>[0-9]+)", "*": "[^/]*"}
+PLACES = {
+    "{id}": r"(?P<id>[^/]+?)", "{text}": r"(?P<text>[^/]+?)", "{image}": r"(?P<image>[0-9]+)",
+    "{seed}": r"(?P<seed>[0-9]+)", "*": "[^/]*",
+}  # fmt: skip
 """Placeholders of patterns with their regular expressions."""
 
 
@@ -37,8 +40,8 @@ class FolderOptions(Options):
     )
     pattern: str | None = Field(
         None,
-        description="Pattern of the images' paths, instead of a table: {id} or {text} of the prompt, {seed}, and "
-        "* for anything (`{id}/{seed}.png`).",
+        description="Pattern of the images' paths, instead of a table: {id} or {text} of the prompt or the number "
+        "{image} of its COCO image, {seed}, and * for anything (`{id}/{seed}.png`).",
     )
 
     image: str | None = Field(None, description="Column of the images' paths. Default: file, file_name or image.")
@@ -106,7 +109,9 @@ class FolderOptions(Options):
             return self
         places = re.findall(r"\{.*?\}", self.pattern)
         if not set(places) <= set(PLACES) or len(places) > len(set(places)):
-            raise ValueError("a pattern must have {id}, {text} and {seed} at most once each")
-        if not {"{id}", "{text}"} & set(places):
-            raise ValueError("a pattern must have {id} or {text}")
+            raise ValueError("a pattern must have {id}, {text}, {image} and {seed} at most once each")
+        if not {"{id}", "{text}", "{image}"} & set(places):
+            raise ValueError("a pattern must have {id}, {text} or {image}")
+        if "{image}" in places and len({"{id}", "{text}"} & set(places)):
+            raise ValueError("a pattern with {image} finds prompts by their COCO image; leave out {id} and {text}")
         return self

@@ -13,6 +13,8 @@ from t2i_core.io.prompt_record import make_id
 from .entries import FolderEntry
 from .options import PLACES
 
+_COCO_IMAGE = re.compile(r"coco-image-([0-9]+)|([0-9]+)_mscoco_[0-9]+|COCO_\w+_([0-9]+)")
+
 
 def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[FolderEntry]:
     """Yield the images below a folder whose paths match the pattern, sorted by path."""
@@ -21,10 +23,21 @@ def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[F
     for name in sorted(_names(str(folder), suffixes)):
         if match := expression.fullmatch(name):
             found = match.groupdict()
-            text, seed = found.get("text"), found.get("seed")
+            text, seed, image = found.get("text"), found.get("seed"), found.get("image")
             prompt = Prompt(found.get("id") or make_id(text), text) if text else None
             file = folder / name
-            yield FolderEntry(str(file), file, int(seed) if seed else None, found.get("id"), prompt)
+            number = int(image) if image else None
+            yield FolderEntry(str(file), file, int(seed) if seed else None, found.get("id"), prompt, image=number)
+
+
+def find_coco_image(prompt: Prompt) -> int | None:
+    """Return the number of the COCO image that a prompt's caption is of; None if its cluster and id name none.
+
+    The numbers are those of `coco-image-391895` (clusters of the prompt source coco), `391895_mscoco_0` (uids of
+    DALL-Eval's lists) and `COCO_val2014_000000391895` (COCO's own file names).
+    """
+    found = _COCO_IMAGE.fullmatch(prompt.cluster_id)
+    return int(next(filter(None, found.groups()))) if found else None
 
 
 def _names(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:

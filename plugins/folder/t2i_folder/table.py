@@ -56,17 +56,23 @@ class Table:
     def prompts(self) -> tuple[Prompt, ...]:
         """Return the folder's own prompts. Raises BadPrompts if it has only ids."""
         if not self.own:
-            raise BadPrompts(f"{self.source}: has ids of prompts but no texts; name the prompts with --prompts")
+            found = (
+                "numbers of COCO's images" if any(kind == "image" for kind, *_ in self.made) else "ids of prompts"
+            )
+            raise BadPrompts(f"{self.source}: has {found} but no texts; name the prompts with --prompts")
         return self.own
 
+    def list_keys(self, prompt: Prompt) -> list[Made]:
+        """Return the keys under which images of a prompt may be."""
+        number = path_pattern.find_coco_image(prompt)
+        return [("text", prompt.text), ("id", prompt.id), *([] if number is None else [("image", str(number))])]
+
     def find(self, prompt: Prompt, seed: int) -> File | None:
-        """Return a prompt's image: by text and id, by text, or by id if the text is unknown."""
+        """Return a prompt's image: by text and id, by text, or, if the text is unknown, by id or COCO image."""
         if (found := self.files.get((("both", prompt.id, prompt.text), seed))) is not None:
             return found
-        text = (("text", prompt.text), seed)
-        if text not in self.ambiguous and (found := self.files.get(text)) is not None:
-            return found
-        return self.files.get((("id", prompt.id), seed))
+        keys = ((made, seed) for made in self.list_keys(prompt))
+        return next((self.files[key] for key in keys if key in self.files and key not in self.ambiguous), None)
 
     def explain_missing(self, prompt: Prompt, seed: int) -> str:
         """Return why a prompt has no image."""

@@ -119,6 +119,27 @@ def test_a_pattern_reads_the_files_names(tmp_path):
     assert found.find(Prompt("cat", "a cat"), 7) == tmp_path / "cat" / "7.jpg"
 
 
+def test_a_pattern_finds_real_images_by_the_number_of_their_coco_image(tmp_path):
+    for number in (391895, 60623, 42):
+        draw(tmp_path / f"COCO_val2014_{number:012d}.png")
+    found = table(tmp_path, pattern="COCO_val2014_{image}.png")
+    prompts = {
+        391895: (
+            Prompt("coco-770337", "A man.", cluster="coco-image-391895"),
+            Prompt("coco-771687", "A moped.", cluster="coco-image-391895"),
+            Prompt("391895_mscoco_3", "A road."),
+        ),
+        60623: (Prompt("COCO_val2014_000000060623", "A girl."),),
+    }
+    for number, own in prompts.items():
+        assert {found.find(prompt, 0) for prompt in own} == {tmp_path / f"COCO_val2014_{number:012d}.png"}
+    # numbers of other things are not those of images
+    for other in (Prompt("42", "A cat."), Prompt("coco-42", "A cat."), Prompt("a", "b", cluster="image-42")):
+        assert found.find(other, 0) is None
+    with pytest.raises(BadPrompts, match=r"has numbers of COCO's images but no texts; name the prompts"):
+        found.prompts()
+
+
 def test_a_pattern_with_texts_brings_prompts(tmp_path):
     draw(tmp_path / "a photo of a car.png")
     found = table(tmp_path, pattern="{text}.png")

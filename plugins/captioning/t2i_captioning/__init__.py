@@ -1,0 +1,1 @@
+"""BLEU, ROUGE-L, CIDEr-D, METEOR and SPICE of captions of generated images, as in COCO's evaluation."""
