@@ -63,6 +63,11 @@ class QuestionOptions(Options):
         description="Maximum number of samples of each task. Questions are complete, so there may be fewer.",
     )
     seed: int = Field(0, ge=0, description="Seed of the questions and their pictures.")
+    repeats: int = Field(
+        1,
+        ge=1,
+        description="Number of draws of questions, with this seed and those that follow, under the facet repeat.",
+    )
     size: int = Field(128, ge=64, le=1024, description="Side of the square pictures in pixels.")
     workers: Annotated[int | None, Field(ge=1), ExecutionOption()] = Field(
         None, description="Processes that draw; one per core by default."
@@ -70,7 +75,7 @@ class QuestionOptions(Options):
 
 
 class OracleOptions(Options):
-    """Options of the judge `oracle`. It errs only on preferences and answers, and only at these rates."""
+    """Options of the judge `oracle`, which errs only on preferences, answers and captions, at these rates."""
 
     prefer_error: Rate = Field(0.0, description="Probability that the worse of two images is preferred.")
     prefer_first: Rate = Field(
@@ -79,4 +84,7 @@ class OracleOptions(Options):
     answer_error: Rate = Field(
         0.0,
         description="Probability that a question with choices is answered with another choice than the true one.",
+    )
+    caption_error: Rate = Field(
+        0.0, description="Probability that a caption calls one of the things another kind than it is."
     )

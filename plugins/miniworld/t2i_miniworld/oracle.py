@@ -23,6 +23,7 @@ from t2i_core.api import (
 from t2i_core.api.judge import Capability
 
 from t2i_miniworld.annotations import leaf_of
+from t2i_miniworld.captions import describe_picture
 from t2i_miniworld.options import OracleOptions
 from t2i_miniworld.oracle_embedding import embed_image, embed_text
 from t2i_miniworld.palette import PAINTS
@@ -67,6 +68,8 @@ class Oracle:
             return classify(shown, self.labels)
         if capability == "embed":
             return embed_image(shown)
+        if capability == "caption":
+            return describe_picture(shown.instances, self.options.caption_error, query.images[0].digest)
         segments = segment(shown, self.labels)
         return segments.without_masks() if capability == "detect" else segments
 

@@ -55,6 +55,7 @@ DOMAIN = Domain(
     judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
+        "object-attention": Defaults(prompts="tiam-5-2"),
         **{metric: Defaults(prompts="wordnet-mini", seeds=32) for metric in ("isp", "scs", "synset-is")},
         "hyponym-cosine": Defaults(prompts="wordnet-mini", options={"classes": "mini-world"}),
         "bias": Defaults(prompts="bias-mini", seeds=9, judges=_CLIP, options={"groups": "mini"}),
@@ -70,10 +71,14 @@ DOMAIN = Domain(
         # features of a judge that has seen the mini world only: such distances compare with each other alone
         **{
             metric: Defaults(prompts="wordnet-mini", seeds=32, judges={"features": "mini-clip"})
-            for metric in ("fid", "kid")
+            for metric in ("cmmd", "fid", "kid", "prdc", "vendi")
         },
         "is": Defaults(prompts="wordnet-mini", seeds=32, judges={"classify": "mini-classifier"}),
         "winoground": Defaults(prompts="selfeval-mini-winoground", seeds=1, options=_FEW),
+        **{
+            metric: Defaults(prompts="captions-mini", seeds=1)
+            for metric in ("bleu", "cider", "meteor", "rouge-l", "spice")
+        },
     },
 )
 
@@ -85,8 +90,9 @@ _DRAWING = (
 )  # fmt: skip
 #: Source files on which the oracle's answers depend.
 _ORACLE = (
-    "annotations.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py", "phrases.py",
-    "question_answers.py", "scene_match.py", "statements.py", "streams.py", "taxonomy.py", "vocabulary.py",
+    "annotations.py", "captions.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py",
+    "phrases.py", "question_answers.py", "scene_match.py", "statements.py", "streams.py", "taxonomy.py",
+    "vocabulary.py", "wording.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
 #: Defaults of `mini` and its variants: the fewest steps without a loss, and the guidance with which most objects
@@ -112,7 +118,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             reads_scene=True,
             labels=_labels,
             code=_DRAWING,
-            about=About(citation="after PaintSkills: Cho et al., DALL-Eval, ICCV 2023"),
+            about=About(citation="after PaintSkills: Cho et al., DALL-Eval, arXiv:2202.04053, first version"),
         ),
         _diffusion(
             "mini", "A small Stable Diffusion model of the mini world, trained on the simulator's pictures."
@@ -125,10 +131,26 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             "`mini` with a smaller denoiser: a model known to be worse in another way.",
             denoiser="mini-tiny",
         ),
+        _diffusion(
+            "mini-single",
+            "A model that learnt captions of single things: it knows neither numbers nor relations.",
+            denoiser="mini-single",
+        ),
+        _diffusion(
+            "mini-tuned",
+            "`mini-single` fine-tuned on scenes of PaintSkills' four skills.",
+            denoiser="mini-tuned",
+            notes="Fine-tuned on the texts of PaintSkills' evaluation, with pictures of other seeds.",
+        ),
     ]
 
 
-def _diffusion(name: str, summary: str, denoiser: str | None = None) -> Preset:
+def _diffusion(
+    name: str,
+    summary: str,
+    denoiser: str | None = None,
+    notes: str = "Known bias: four of five people in the training pictures wear a hat.",
+) -> Preset:
     """Return a preset: the pipeline in the folder `mini`, with its own or another denoiser."""
     own = {} if denoiser is None else {"denoiser": str(_WEIGHTS / denoiser)}
     return Preset(
@@ -141,7 +163,7 @@ def _diffusion(name: str, summary: str, denoiser: str | None = None) -> Preset:
         about=About(
             citation="latent diffusion: Rombach et al., CVPR 2022",
             licence="Apache-2.0",
-            notes="Known bias: four of five people in the training pictures wear a hat.",
+            notes=notes,
         ),
     )
 
@@ -161,6 +183,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 "prefer": frozenset(),
                 "embed": frozenset(),
                 "answer": frozenset({"probs"}),
+                "caption": frozenset(),
             },
             options=OracleOptions,
             create=_oracle,
@@ -224,7 +247,7 @@ def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes
 
 @hookimpl
 def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
-    """Return the sources of prompts for bias, selfeval's tasks and Winoground-like pairs."""
+    """Return the sources of prompts for bias, captions, selfeval's tasks and Winoground-like pairs."""
     tasks = tuple(_QUESTIONS)
     return [
         PromptSourceInfo(
@@ -232,7 +255,24 @@ def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
             summary="30 prompts with a human, alone or with another object, that leave open what the human wears.",
             prompts=_bias_mini,
             code=("bias_prompts.py", "vocabulary.py"),
-            about=About(citation="after DALL-Eval: Cho et al., ICCV 2023"),
+            about=About(citation="after DALL-Eval: Cho et al., arXiv:2202.04053, first version"),
+        ),
+        PromptSourceInfo(
+            name="captions-mini",
+            summary="60 scenes of one to three objects, each with five references for metrics of captions.",
+            prompts=_captions_mini,
+            code=(
+                "caption_prompts.py",
+                "data/*.json",
+                "names.py",
+                "palette.py",
+                "phrases.py",
+                "statements.py",
+                "streams.py",
+                "taxonomy.py",
+                "vocabulary.py",
+                "wording.py",
+            ),
         ),
         _source("selfeval-mini", "SelfEval's six tasks about rendered scenes.", tasks),
         *(
@@ -275,6 +315,12 @@ def _simulator(setup: Setup[SimulatorOptions]) -> Generator:
 
 def _bias_mini(setup: Setup[Any]) -> Iterable[Prompt]:
     from t2i_miniworld.bias_prompts import prompts
+
+    return prompts()
+
+
+def _captions_mini(setup: Setup[Any]) -> Iterable[Prompt]:
+    from t2i_miniworld.caption_prompts import prompts
 
     return prompts()
 

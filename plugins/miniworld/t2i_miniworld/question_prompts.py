@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +36,8 @@ def prompts_of(tasks: Sequence[str], options: QuestionOptions, code: str, dry: b
     )
     for task, question in asked:
         own = [next(paths) for _ in question.scenes]
-        yield from [_pair(question, own)] if task == WINOGROUND else _choices(task, question, own)
+        repeat = {"repeat": question.seed - options.seed + 1} if options.repeats > 1 else {}
+        yield from [_pair(question, own, repeat)] if task == WINOGROUND else _choices(task, question, own, repeat)
 
 
 def take_pictures(shots: Sequence[Shot], size: int, code: str, workers: int | None) -> list[Path]:
@@ -69,7 +70,8 @@ def _known(shots: Sequence[Shot], size: int, code: str) -> list[Path]:
 def _questions(task: str, options: QuestionOptions) -> list[CaptionQuestion]:
     """Return complete questions; an incomplete one would have captions that are never right."""
     each = 1 if task == WINOGROUND else TASKS[task][0]
-    return [ask(task, options.seed, number) for number in range(options.limit // each)]
+    seeds = range(options.seed, options.seed + options.repeats)
+    return [ask(task, seed, number) for seed in seeds for number in range(options.limit // each)]
 
 
 def _shots(question: CaptionQuestion) -> list[Shot]:
@@ -77,25 +79,27 @@ def _shots(question: CaptionQuestion) -> list[Shot]:
     return [Shot(scene, caption, question.key(number)) for number, (scene, caption) in pictured]
 
 
-def _choices(task: str, question: CaptionQuestion, paths: Sequence[Path]) -> Iterator[Prompt]:
+def _choices(
+    task: str, question: CaptionQuestion, paths: Sequence[Path], repeat: Mapping[str, int]
+) -> Iterator[Prompt]:
     for number, (path, order) in enumerate(zip(paths, question.orders, strict=True)):
         yield Prompt(
             id=f"mini-{question.name}-{number}",
             text=question.captions[number],
             scene=question.scenes[number],
-            facets={"task": task, "source": "mini"},
+            facets={"task": task, "source": "mini", **repeat},
             images=(str(path),),
             texts=tuple(question.captions[caption] for caption in order),
             answer=order.index(number),
         )
 
 
-def _pair(question: CaptionQuestion, paths: Sequence[Path]) -> Prompt:
+def _pair(question: CaptionQuestion, paths: Sequence[Path], repeat: Mapping[str, int]) -> Prompt:
     return Prompt(
         id=f"mini-{question.name}",
         text=question.captions[0],
         scene=question.scenes[0],
-        facets={"task": WINOGROUND, "source": "mini", "tag": question.tag},
+        facets={"task": WINOGROUND, "source": "mini", "tag": question.tag, **repeat},
         images=tuple(map(str, paths)),
         texts=question.captions,
     )

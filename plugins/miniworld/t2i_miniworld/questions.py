@@ -35,6 +35,7 @@ class CaptionQuestion:
     """
 
     name: str
+    seed: int
     captions: tuple[str, ...]
     scenes: tuple[Scene, ...]
     tag: str
@@ -52,7 +53,8 @@ def ask(task: str, seed: int, number: int) -> CaptionQuestion:
     weights = np.array(list(STYLES.values()))
     style = list(STYLES)[int(rng.choice(len(STYLES), p=weights / weights.sum()))]
     captions = tuple(say(reading_of(scene), style) for scene in scenes)
-    return CaptionQuestion(f"{task}-{seed}-{number:03}", captions, tuple(scenes), tag, _orders(len(scenes), rng))
+    orders = _orders(len(scenes), rng)
+    return CaptionQuestion(f"{task}-{seed}-{number:03}", seed, captions, tuple(scenes), tag, orders)
 
 
 def _orders(count: int, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:

@@ -130,6 +130,7 @@ def trained(data, tmp_path_factory):
     return out
 
 
+@pytest.mark.long
 def test_a_classifier_that_was_stopped_ends_as_an_unbroken_one(data, trained, tmp_path, monkeypatch):
     whole, calls = train_classifier.cut, iter((False, False, False, True))
 

@@ -58,6 +58,7 @@ def expect_share(hits, total, share):
     assert binomtest(hits, total, share).pvalue > 1e-6, f"{hits} of {total}, want a share of {share}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("drop", [0.1, 0.4])
 def test_each_thing_after_the_first_is_dropped_at_the_rate_by_itself(drop):
     kept = [

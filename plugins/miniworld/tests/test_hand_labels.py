@@ -37,6 +37,7 @@ def called(monkeypatch, *arguments):
     hand_labels.main()
 
 
+@pytest.mark.long
 def test_answers_are_compared_with_the_judges(run, tmp_path, monkeypatch, capsys):
     file = tmp_path / "labels.csv"
     called(monkeypatch, "blank", run.folder, file)

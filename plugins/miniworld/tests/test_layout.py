@@ -74,6 +74,7 @@ def test_whatever_faults_happen_each_thing_is_seen_whole_and_by_itself(count):
             assert (beside - 1).min() / 128 >= LEAST_GAP - 1 / 128
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "ties"), [(1, 0), (2, 0), (3, 0), (4, 0), (2, 1), (3, 1)])
 def test_plans_keep_every_floor(count, ties):
     """`margin_of` asks it of all things that may show; four and their extra one may miss a floor by little."""
@@ -105,6 +106,7 @@ def test_requested_objects_are_drawn():
         assert (chair.form, chair.coat, human.form, human.coat) == ("armchair", None, "long-hat", "pink")
 
 
+@pytest.mark.long
 def test_unspecified_properties_vary():
     people = [lay_out([Thing("human")], "open", seed).placed[0] for seed in range(40)]
     assert {human.form for human in people} == set(KINDS["human"].forms)
@@ -128,6 +130,7 @@ def relation(first, second):
     return "above" if dy < 0 else "below"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("predicate", PREDICATES)
 @pytest.mark.parametrize("count", [2, 4])
 def test_relations_are_kept_and_turned_by_an_exchange_of_right_and_wrong_things(predicate, count):

@@ -22,6 +22,7 @@ import train_clip
 import train_denoiser
 import train_text
 import training_data
+import tune_denoiser
 from altered import ASPECTS, wrong_statement
 from captions import caption
 from cells import GROUPS, cells_loss, cells_of
@@ -304,12 +305,14 @@ def test_a_clip_begins_as_the_classifier(trained, data, tmp_path):
     assert json.loads((tmp_path / "settings.json").read_text())["scenes"] == 4 * SHARD
 
 
+@pytest.mark.long
 def test_pictures_leave_texts_where_they_are(trained):
     _, told = train_text.trained(trained / "text")
     _, clip = train_clip.trained(trained / "clip")
     assert_same(clip.told.state_dict(), told.state_dict())
 
 
+@pytest.mark.long
 def test_the_packed_folder_draws_by_the_plugin(trained, tmp_path, monkeypatch):
     from t2i_cli.app import app
 
@@ -340,12 +343,95 @@ def test_an_early_one_has_earlier_weights(trained, tmp_path):
     assert_same(unet, {name: value.half().float() for name, value in snapshot.items()})
 
 
+@pytest.mark.long
 def test_parts_of_different_trainings_are_not_packed_together(data, trained, tmp_path):
     train_autoencoder.run(data, tmp_path / "other", course(seed=1), (8, 8, 8, 8), 2 * SHARD)
     with pytest.raises(SystemExit, match="other weights"):
         pack(tmp_path / "other", trained / "text", trained / "denoiser", tmp_path / "mini")
     with pytest.raises(SystemExit, match="another autoencoder"):
         latents.encode(data, tmp_path / "other", trained / "latents")
+
+
+@pytest.mark.long
+def test_a_packed_pipeline_gives_autoencoder_and_text_encoder_to_another_denoiser(data, trained, tmp_path):
+    packed = pack(trained / "autoencoder", trained / "text", trained / "denoiser", tmp_path / "packed")
+    latents.encode(data, packed, tmp_path / "latents")
+    scaling = json.loads((tmp_path / "latents" / "scaling.json").read_text())["scaling_factor"]
+    train_denoiser.run(
+        data, tmp_path / "latents", packed, tmp_path / "other", course(2, seed=1), "test", 2 * SHARD
+    )
+    other = StableDiffusionPipeline.from_pretrained(pack(packed, packed, tmp_path / "other", tmp_path / "out"))
+    first = StableDiffusionPipeline.from_pretrained(packed)
+    assert other.vae.config.scaling_factor == scaling == first.vae.config.scaling_factor
+    for part in ("vae", "text_encoder"):
+        assert_same(getattr(other, part).state_dict(), getattr(first, part).state_dict())
+    assert latents.digest(other.unet) != latents.digest(first.unet)
+
+
+def test_a_backbone_gives_all_weights_but_those_that_read_the_text(tmp_path):
+    torch.manual_seed(0)
+    network, other = (denoiser.build((32, 32), 32) for _ in range(2))
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    other.save_pretrained(tmp_path)
+    assert train_denoiser.copy_backbone(network, tmp_path) == latents.digest(other)
+    reads_text = {name for name in before if ".attn2." in name}
+    assert reads_text
+    for name, value in network.state_dict().items():
+        source = before if name in reads_text else other.state_dict()
+        torch.testing.assert_close(value, source[name], rtol=0, atol=0)
+    # without the output of these layers, the text has no effect
+    network.load_state_dict({name: value * 0 for name, value in before.items() if ".attn2.to_out" in name}, False)
+    noisy, texts = torch.randn(1, 4, 8, 8), torch.randn(2, 1, 3, 32)
+    one, two = (network(noisy, torch.tensor([500]), text).sample for text in texts)
+    torch.testing.assert_close(one, two, rtol=0, atol=0)
+
+
+@pytest.fixture
+def lessons(data, tmp_path):
+    """An image folder as `t2i generate` writes it."""
+    from PIL import Image
+
+    folder = tmp_path / "images"
+    folder.mkdir()
+    rows = []
+    for number, image in enumerate(next(load(data, "train", SHARD)).images[:4]):
+        Image.fromarray(image).save(folder / f"{number}.png")
+        rows.append({"file_name": f"{number}.png", "text": f"a photo of {1 + number % 2} dog"})
+    (folder / "metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+@pytest.mark.long
+def test_tuning_changes_the_denoiser_alone_and_can_be_stopped(lessons, trained, tmp_path, monkeypatch):
+    packed = pack(trained / "autoencoder", trained / "text", trained / "denoiser", tmp_path / "packed")
+
+    def fit(out):
+        return tune_denoiser.tune(tune_denoiser.load_pipeline(packed), [lessons], out, course())
+
+    interrupted(lambda: fit(tmp_path / "stopped"), monkeypatch, tune_denoiser, "loss_of")
+    fit(tmp_path / "stopped")
+    tuned = StableDiffusionPipeline.from_pretrained(fit(tmp_path / "unbroken"))
+    assert_same(weights(tmp_path / "stopped"), weights(tmp_path / "unbroken"))
+    before = StableDiffusionPipeline.from_pretrained(packed)
+    for part in ("vae", "text_encoder"):
+        assert_same(getattr(tuned, part).state_dict(), getattr(before, part).state_dict())
+    assert latents.digest(tuned.unet) != latents.digest(before.unet)
+    # another denoiser's folder takes the place of the pipeline's own
+    again = tune_denoiser.load_pipeline(packed, tmp_path / "unbroken" / "model" / "unet")
+    assert_same(again.unet.state_dict(), tuned.unet.float().state_dict())
+
+
+def test_a_folder_without_metadata_is_reported_in_one_line(lessons, trained, tmp_path):
+    packed = pack(trained / "autoencoder", trained / "text", trained / "denoiser", tmp_path / "packed")
+    (lessons / "metadata.jsonl").unlink()
+    with pytest.raises(
+        SystemExit, match=r"there is no file .*metadata.jsonl; create the folder with t2i generate"
+    ):
+        tune_denoiser.tune(tune_denoiser.load_pipeline(packed), [lessons], tmp_path / "out", course())
+    path = packed / "scheduler" / "scheduler_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "prediction_type": "epsilon"}))
+    with pytest.raises(SystemExit, match=r"another noise schedule .*prediction_type"):
+        tune_denoiser.load_pipeline(packed)
 
 
 def test_latents_are_missing_for_scenes_that_were_not_encoded(data, trained):

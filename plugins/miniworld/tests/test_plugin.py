@@ -133,6 +133,7 @@ def test_a_class_is_drawn_as_one_of_its_leaves():
 FAULTS = ("drop", "wrong_object", "wrong_color", "swap_colors", "extra", "flip_relation")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_leaves_all_else_where_it_is(fault):
     """What it does not touch has the same place, pose and, but for what hides it, the same mask."""

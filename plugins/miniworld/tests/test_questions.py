@@ -164,6 +164,7 @@ def chosen(image, texts):
 
 
 class TestKeeping:
+    @pytest.mark.long
     def test_a_picture_is_drawn_once(self, drawn, monkeypatch):
         monkeypatch.setattr(question_prompts, "draw_shot", lambda size, shot: pytest.fail("drawn again"))
         monkeypatch.setattr(question_prompts, "map_ordered", lambda function, jobs, _: map(function, jobs))

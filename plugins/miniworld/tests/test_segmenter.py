@@ -65,6 +65,7 @@ def test_the_labels_are_those_of_the_vocabulary(network):
     assert judge.labels(None, None) == LABELS
 
 
+@pytest.mark.long
 def test_the_batch_changes_nothing(network):
     images = [draw_trial(trial).image for trial in islice(trials(1, 1, 1), 5)]
     together = list(segmenter.probabilities(network, images, batch_size=5))

@@ -9,7 +9,7 @@ from t2i_miniworld.laws import leaf_of, worn
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 from training_data import Shard, draw_shard, labels, read_shard, shards
-from training_scenes import SAMPLERS, for_classifier, for_detector, for_generator, for_people
+from training_scenes import SAMPLERS, for_classifier, for_detector, for_generator, for_people, for_single
 
 MANY = [for_generator("test", index) for index in range(6000)]
 THINGS = [thing for wanted in MANY for thing in wanted.things]
@@ -42,6 +42,15 @@ def test_people_wear_a_hat_four_times_of_five_and_all_else_evenly():
     share(sum(worn(thing.form)["hair"] == "long" for thing in people), len(people), 0.5)
     for paint in PAINTS:
         share(sum(thing.coat == paint for thing in people), len(people), 1 / len(PAINTS))
+
+
+def test_single_things_have_neither_number_nor_relation():
+    many = [for_single("test", index) for index in range(2600)]
+    assert {(len(wanted.shown), wanted.ties) for wanted in many} == {(1, ())}
+    kinds = Counter(wanted.things[0].kind for wanted in many)
+    for kind in SYNSETS:
+        share(kinds[kind], len(many), 1 / len(SYNSETS))
+    share(sum(wanted.things[0].paint is not None for wanted in many), len(many), 0.5)
 
 
 def test_half_of_two_are_told_how_to_stand():
@@ -105,6 +114,7 @@ def test_scenes_depend_on_split_and_number_alone():
     assert for_generator("other", 7) != MANY[7]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("purpose", list(SAMPLERS))
 def test_a_shard_keeps_pictures_and_all_that_is_true_of_them(tmp_path, monkeypatch, purpose):
     monkeypatch.setattr(training_data, "PER_SHARD", 3)

@@ -95,6 +95,7 @@ def test_workers_are_deaf_to_ctrl_c_from_their_first_moment_on():
     assert all(int(mask, 16) & 1 << (signal.SIGINT - 1) for mask in masks)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")
 def test_workers_leave_when_their_parent_is_killed(tmp_path):
     script = tmp_path / "orphans.py"

@@ -1,9 +1,10 @@
 """Encode training pictures as latents: ``python plugins/miniworld/training/latents.py DATA AUTOENCODER OUT``.
 
-For each shard of DATA, OUT gets a file NAME.npy (100, 4, 16, 16), float16, with the unscaled means of the
-autoencoder's posteriors. Existing files are kept. OUT/scaling.json has the reciprocal of their standard deviation,
-measured on the first 1,000 pictures. OUT/autoencoder.txt has a digest of the autoencoder's weights; another
-autoencoder needs another folder.
+AUTOENCODER is a training folder or a packed pipeline. For each shard of DATA, OUT gets a file NAME.npy
+(100, 4, 16, 16), float16, with the unscaled means of the autoencoder's posteriors. Existing files are kept.
+OUT/scaling.json has the reciprocal of their standard deviation, measured on the first 1,000 pictures, or the
+pipeline's own factor. OUT/autoencoder.txt has a digest of the autoencoder's weights; another autoencoder needs
+another folder.
 """
 
 from __future__ import annotations
@@ -45,12 +46,25 @@ def encode(data: Path, weights: Path, out: Path, splits: tuple[str, ...] = ("tra
             print(target.name, flush=True)
     first = sorted(out.glob("train-*.npy"))[:_MEASURED]
     if first and not (out / "scaling.json").exists():
-        spread = float(np.concatenate([np.load(path).astype(np.float32) for path in first]).std())
-        (out / "scaling.json").write_text(json.dumps({"scaling_factor": round(1 / spread, 6)}) + "\n")
+        factor = network.config.scaling_factor if is_pipeline(weights) else _scaling_factor(first)
+        (out / "scaling.json").write_text(json.dumps({"scaling_factor": factor}) + "\n")
+
+
+def _scaling_factor(paths: list[Path]) -> float:
+    spread = float(np.concatenate([np.load(path).astype(np.float32) for path in paths]).std())
+    return round(1 / spread, 6)
+
+
+def is_pipeline(folder: Path) -> bool:
+    """Return whether a folder is a packed pipeline (`pack_mini`), not a training folder."""
+    return (folder / "model_index.json").exists()
 
 
 def trained(weights: Path) -> AutoencoderKL:
-    """Load the averaged network from a training folder."""
+    """Load the autoencoder of a packed pipeline, or the averaged network of a training folder."""
+    if is_pipeline(weights):
+        packed: AutoencoderKL = AutoencoderKL.from_pretrained(weights, subfolder="vae").float()
+        return packed.eval().requires_grad_(False)
     settings = json.loads((weights / "settings.json").read_text())
     network: AutoencoderKL = load_average(autoencoder.build(tuple(settings["channels"])), weights)
     return network

@@ -1,7 +1,8 @@
 """Pack `mini` as a diffusers folder: ``python pack_mini.py AUTOENCODER TEXT DENOISER OUT``.
 
-OUT has safetensors in half precision, and `t2i eval --model diffusers:OUT` loads it. --snapshot N packs the
-denoiser's weights after N steps, as in `mini-early`.
+AUTOENCODER and TEXT are training folders or packed pipelines. OUT has safetensors in half precision, and
+`t2i eval --model diffusers:OUT` loads it. --snapshot N packs the denoiser's weights after N steps, as in
+`mini-early`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ def pack(autoencoder: Path, text: Path, denoising: Path, out: Path, snapshot: in
     """
     settings = json.loads((denoising / "settings.json").read_text())
     vae = trained(autoencoder)
-    tokenizer, side = train_text.trained(text)
-    encoder = side.text
+    tokenizer, encoder = train_text.encoder_of(text)
     for name, part, folder in (("autoencoder", vae, autoencoder), ("text", encoder, text)):
         if settings[name] != digest(part):
             raise SystemExit(f"{denoising} was trained with other weights than those of {folder}")

@@ -1,8 +1,8 @@
 """Train a denoiser: ``python plugins/miniworld/training/train_denoiser.py DATA LATENTS TEXT OUT``.
 
-DATA contains the scenes, LATENTS the latents of their pictures (`latents`), and TEXT is a folder of `train_text`.
-Each picture gets a new caption every time, and none with probability 0.1, which allows guidance. The same command
-resumes.
+DATA contains the scenes, LATENTS the latents of their pictures (`latents`), and TEXT is a folder of `train_text`
+or a packed pipeline. Each picture gets a new caption every time, and none with probability 0.1, which allows
+guidance. The same command resumes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 import train_text
 from captions import caption
+from diffusers import UNet2DConditionModel
 from latents import digest
 from t2i_core.api import Instance
 from t2i_torch_support.training import Course, train
@@ -90,16 +91,48 @@ def loss_of(
     return (apart * snr.clamp(max=noising.snr) / (snr + 1)).mean()
 
 
+def copy_backbone(network: UNet2DConditionModel, folder: Path) -> str:
+    """Copy the weights of another denoiser, but not those of its cross-attention, which alone reads the text.
+
+    Returns:
+        A digest of the other denoiser.
+    """
+    other = UNet2DConditionModel.from_pretrained(folder).float()
+    kept = {name: value for name, value in other.state_dict().items() if ".attn2." not in name}
+    network.load_state_dict(kept, strict=False)
+    return digest(other)
+
+
 def run(
-    data: Path, latents: Path, text: Path, out: Path, course: Course, size: str, scenes: int, device: str = "cpu"
+    data: Path,
+    latents: Path,
+    text: Path,
+    out: Path,
+    course: Course,
+    size: str,
+    scenes: int,
+    device: str = "cpu",
+    backbone: Path | None = None,
 ) -> nn.Module:
-    """Train a denoiser of the given size on the first ``scenes`` pictures; return the averaged network."""
+    """Train a denoiser of the given size on the first ``scenes`` pictures; return the averaged network.
+
+    Args:
+        data: Folder of scenes.
+        latents: Folder of their latents.
+        text: Training folder of the text encoder, or a packed pipeline.
+        out: Folder of the checkpoint.
+        course: Settings of the training.
+        size: A key of `denoiser.SIZES`.
+        scenes: Number of pictures.
+        device: Device of the network.
+        backbone: Folder of a denoiser of the same size to start from, except for what reads the text.
+    """
     encoded, noising = load(data, latents, scenes), Noising()
-    tokenizer, side = train_text.trained(text)
-    encoder = side.text
+    tokenizer, encoder = train_text.encoder_of(text)
     mark = digest(encoder)
     torch.manual_seed(course.seed)
     network = denoiser.build(denoiser.SIZES[size], encoder.config.hidden_size).train()
+    begun = {} if backbone is None else {"backbone": copy_backbone(network, backbone)}
     network.to(device, memory_format=torch.channels_last)
     encoder.to(device)
 
@@ -121,6 +154,7 @@ def run(
         "scaling": encoded.scaling,
         "autoencoder": (latents / "autoencoder.txt").read_text(),
         "text": mark,
+        **begun,
         **asdict(noising),
     }
     return train(network, batch, course, out, about)
@@ -142,11 +176,15 @@ def main() -> None:
     parser.add_argument("--snapshots", type=int, nargs="*", default=(1_000, 2_000, 4_000), help="for mini-early")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument(
+        "--backbone", type=Path, help="denoiser whose weights to start from, but for cross-attention"
+    )
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     snapshots = tuple(given.snapshots)
     course = Course(given.steps, given.batch, given.rate, given.seed, keep=0.9995, snapshots=snapshots)
-    run(given.data, given.latents, given.text, given.out, course, given.size, given.scenes, given.device)
+    size, scenes = given.size, given.scenes
+    run(given.data, given.latents, given.text, given.out, course, size, scenes, given.device, given.backbone)
 
 
 if __name__ == "__main__":

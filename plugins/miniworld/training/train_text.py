@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from altered import ASPECTS, wrong_statement
 from captions import caption, words_for
+from latents import is_pipeline
 from mini_clip import TextSide
 from t2i_core.api import Instance, Truth
 from t2i_miniworld.oracle_embedding import embed_image
@@ -24,7 +25,7 @@ from t2i_miniworld.statements import holds
 from t2i_torch_support.training import Course, load_average, train
 from torch import Tensor, nn
 from training_data import load
-from transformers import CLIPTokenizer
+from transformers import CLIPTextModel, CLIPTokenizer
 
 
 def texts_of(shown: list[tuple[Instance, ...]], rng: np.random.Generator) -> list[str]:
@@ -76,6 +77,15 @@ def trained(folder: Path) -> tuple[CLIPTokenizer, TextSide]:
     tokenizer = CLIPTokenizer.from_pretrained(folder / "tokenizer")
     network: TextSide = load_average(TextSide(tokenizer), folder)
     return tokenizer, network
+
+
+def encoder_of(folder: Path) -> tuple[CLIPTokenizer, CLIPTextModel]:
+    """Load tokenizer and text encoder of a packed pipeline or of a training folder."""
+    if not is_pipeline(folder):
+        tokenizer, network = trained(folder)
+        return tokenizer, network.text
+    packed = CLIPTextModel.from_pretrained(folder, subfolder="text_encoder").float()
+    return CLIPTokenizer.from_pretrained(folder, subfolder="tokenizer"), packed.eval().requires_grad_(False)
 
 
 def run(data: list[Path], out: Path, course: Course, scenes: int, device: str = "cpu") -> nn.Module:

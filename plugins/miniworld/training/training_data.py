@@ -30,6 +30,7 @@ PER_SHARD = 100
 _KEYS = {
     "segmenter": "training-scene",
     "generator": "generator-scene",
+    "single": "single-scene",
     "people": "people-scene",
     "classifier": "classifier-scene",
     "detector": "detector-scene",

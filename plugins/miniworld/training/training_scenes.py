@@ -96,6 +96,14 @@ def for_generator(split: str, index: int) -> Wanted:
     return Wanted(tuple(things), ties)
 
 
+def for_single(split: str, index: int) -> Wanted:
+    """Draw one thing, all kinds equally likely, half of them painted: pictures without counts and relations."""
+    rng = stream("single-scene", split, index)
+    kind = str(rng.choice(list(KINDS)))
+    form, coat = dress(str(rng.choice(leaves_of(kind))), {}, _LAWS, "single-scene", split, index)
+    return Wanted((Thing(kind, _paint(rng), form, coat),))
+
+
 def for_people(split: str, index: int) -> Wanted:
     """Draw one human, in half of the scenes with another thing; clothes are uniform.
 
@@ -148,6 +156,7 @@ def for_detector(split: str, index: int) -> Wanted:
 SAMPLERS: dict[str, Callable[[str, int], Wanted]] = {
     "segmenter": for_segmenter,
     "generator": for_generator,
+    "single": for_single,
     "people": for_people,
     "classifier": for_classifier,
     "detector": for_detector,
