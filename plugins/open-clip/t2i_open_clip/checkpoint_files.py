@@ -16,6 +16,7 @@ REPOSITORIES = {
     "ViT-B-32-quickgelu/openai": "timm/vit_base_patch32_clip_224.openai",
     "ViT-B-16-quickgelu/openai": "timm/vit_base_patch16_clip_224.openai",
     "ViT-L-14-quickgelu/openai": "timm/vit_large_patch14_clip_224.openai",
+    "ViT-L-14-336-quickgelu/openai": "timm/vit_large_patch14_clip_336.openai",
     "ViT-H-14/laion2b_s32b_b79k": "laion/CLIP-ViT-H-14-laion2B-s32B-b79K",
 }
 """Repositories of the presets' weights, so that a plan need not import open_clip."""

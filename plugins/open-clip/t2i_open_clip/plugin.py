@@ -30,6 +30,12 @@ _PRESETS = {
         2.0,
     ),
     "clip-vit-l14": ("ViT-L-14-quickgelu/openai", "OpenAI's CLIP ViT-L/14, 224 pixels.", _OPENAI, 3.0),
+    "clip-vit-l14-336": (
+        "ViT-L-14-336-quickgelu/openai",
+        "OpenAI's CLIP ViT-L/14, 336 pixels: the network of CMMD.",
+        _OPENAI,
+        3.0,
+    ),
     "openclip-vit-h14": ("ViT-H-14/laion2b_s32b_b79k", "OpenCLIP ViT-H/14, trained on LAION-2B.", _LAION, 6.0),
 }
 

@@ -164,7 +164,13 @@ def test_weights_of_a_tag(tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.M
 
 def test_every_preset_runs_with_the_activations_it_was_trained_with() -> None:
     presets = [p for p in OFFERED.values() if isinstance(p, Preset)]
-    assert [p.name for p in presets] == ["clip-vit-b32", "clip-vit-b16", "clip-vit-l14", "openclip-vit-h14"]
+    assert [p.name for p in presets] == [
+        "clip-vit-b32",
+        "clip-vit-b16",
+        "clip-vit-l14",
+        "clip-vit-l14-336",
+        "openclip-vit-h14",
+    ]
     for preset in presets:
         assert preset.argument
         source = sources.find(preset.argument)

@@ -44,6 +44,7 @@ def test_each_text_is_embedded_once(tiny_clip: Path, tmp_path: Path, monkeypatch
     assert sum(texts) == 2
 
 
+@pytest.mark.long
 def test_texts_that_are_cut_are_told_with_the_score_however_often(
     tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,5 +46,7 @@ def test_every_preset_loads(name: str) -> None:
     assert isinstance(info, JudgeInfo)
     judge = info.create(Setup(preset.argument, info.options(**preset.options)))
     (answer,) = judge.observe("embed", [Query(texts=("a photo of a dog",))])
-    assert answer[1].values.shape == ({"clip-vit-l14": 768, "openclip-vit-h14": 1024}.get(name, 512),)  # type: ignore[union-attr]
+    assert answer[1].values.shape == (
+        {"clip-vit-l14": 768, "clip-vit-l14-336": 768, "openclip-vit-h14": 1024}.get(name, 512),
+    )  # type: ignore[union-attr]
     assert judge.settings["logit_scale"] == pytest.approx(100, rel=0.01)  # type: ignore[attr-defined]

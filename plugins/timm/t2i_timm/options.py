@@ -20,15 +20,9 @@ LabelList = Literal[
 ]
 
 
-class ClassifierOptions(Options):
-    """Options of every classifier."""
+class NetworkOptions(Options):
+    """Options of every network."""
 
-    preprocessing: Preprocessing = Field(
-        "model",
-        description="model: as in the evaluation of the published weights. paper: resize the whole image to the "
-        "model's size, bilinear (text of the hypernymy paper). reference: resize the whole image to the model's "
-        "size, bicubic, in 8 bits, then proceed as model (numbers of that paper).",
-    )
     dtype: Literal["float32", "float16", "bfloat16"] = Field("float32", description="Precision of the model.")
     checkpoint: Path | None = Field(
         None,
@@ -37,14 +31,43 @@ class ClassifierOptions(Options):
     sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Expected SHA-256 of the weights file.")
 
 
-class TimmOptions(ClassifierOptions):
-    """Options of timm's models."""
+class ClassifierOptions(NetworkOptions):
+    """Options of every classifier."""
+
+    preprocessing: Preprocessing = Field(
+        "model",
+        description="model: as in the evaluation of the published weights. paper: resize the whole image to the "
+        "model's size, bilinear (text of the hypernymy paper). reference: resize the whole image to the model's "
+        "size, bicubic, in 8 bits, then proceed as model (numbers of that paper).",
+    )
+
+
+class TimmNetworkOptions(NetworkOptions):
+    """Options of every network of timm."""
+
+    revision: str | None = Field(
+        None, description="Commit, tag or branch of the model's repository. Default: the newest or local one."
+    )
+
+
+class TimmOptions(ClassifierOptions, TimmNetworkOptions):
+    """Options of timm's classifiers."""
 
     labels: LabelList = Field(
         "auto",
         description="Classes, as one of timm's lists of ImageNet. auto: those that the checkpoint names, "
         "otherwise the list with the same number of classes.",
     )
-    revision: str | None = Field(
-        None, description="Commit, tag or branch of the model's repository. Default: the newest or local one."
+
+
+class TimmFeatureOptions(TimmNetworkOptions):
+    """Options of timm's networks without their classifier."""
+
+    size: int | None = Field(
+        None, ge=8, description="Height and width of the network's images in pixels. Default: the network's own."
+    )
+    preprocessing: Literal["model", "whole"] = Field(
+        "model",
+        description="model: as in the evaluation of the published weights. whole: resize the whole image to the "
+        "network's size, bicubic, in 8 bits, without cropping.",
     )

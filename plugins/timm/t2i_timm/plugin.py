@@ -1,4 +1,4 @@
-"""The plugin: classifiers of timm and torchvision. Only the factories import them, torch and numpy."""
+"""The plugin: networks of timm and torchvision. Only the factories import them, torch and numpy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Preset, Setup, hookimpl
 from t2i_core.api.errors import NotHere
 
-from t2i_timm.options import ClassifierOptions, TimmOptions
+from t2i_timm.options import ClassifierOptions, TimmFeatureOptions, TimmNetworkOptions, TimmOptions
 
 if TYPE_CHECKING:
     from t2i_core.api import Judge
@@ -38,7 +38,7 @@ _CITATIONS = {
 
 @hookimpl
 def t2i_judges() -> Iterable[JudgeInfo | Preset]:
-    """Return the two classifiers, and presets for those of the hypernymy paper."""
+    """Return the judges of timm and torchvision, and presets for models of papers."""
     return [
         JudgeInfo(
             name="timm",
@@ -51,6 +51,32 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=_timm_labels,
             loading=Loading(weights=_timm_weights, check=_check_timm, resolve=_pin_timm, prefetch=_prefetch_timm),
             about=About(citation="Wightman: PyTorch Image Models", licence="the model's own: see its card"),
+        ),
+        JudgeInfo(
+            name="timm-features",
+            summary="Gives the features of any network of timm, for distances between sets of images.",
+            argument="NAME.TAG of timm, ORG/REPOSITORY on the hub, or a folder saved by timm",
+            needs_argument=True,
+            options=TimmFeatureOptions,
+            capabilities={"features": frozenset()},
+            create=_features,
+            loading=Loading(
+                weights=_timm_weights, check=_check_features, resolve=_pin_features, prefetch=_prefetch_features
+            ),
+            about=About(citation="Wightman: PyTorch Image Models", licence="the model's own: see its card"),
+        ),
+        Preset(
+            name="dinov2-vit-l14",
+            summary="DINOv2 ViT-L/14 at 224 pixels, of the whole image: for distances as FD-DINOv2 takes them.",
+            of="t2i-timm/timm-features",
+            argument="timm/vit_large_patch14_dinov2.lvd142m",
+            options={"size": 224, "preprocessing": "whole"},
+            about=About(
+                citation="Oquab et al.: DINOv2. TMLR 2024; Stein et al.: Exposing flaws of generative model "
+                "evaluation metrics. NeurIPS 2023",
+                licence="Apache-2.0",
+                memory_gb=2.0,
+            ),
         ),
         JudgeInfo(
             name="torchvision",
@@ -98,7 +124,7 @@ def _timm_labels(argument: str | None, options: TimmOptions) -> tuple[ObjectClas
     return timm_models.labels(argument or "", options, offline=True)  # `_check_timm` has fetched the config
 
 
-def _timm_weights(argument: str | None, options: TimmOptions) -> Iterable[Path | str]:
+def _timm_weights(argument: str | None, options: TimmNetworkOptions) -> Iterable[Path | str]:
     from t2i_timm import timm_models
 
     return timm_models.weights(argument or "", options)
@@ -132,6 +158,43 @@ def _prefetch_timm(setup: Setup[TimmOptions]) -> None:
     from t2i_timm import timm_models
 
     timm_models.fetch(_get_argument(setup), setup.options, setup.offline)
+
+
+def _features(setup: Setup[TimmFeatureOptions]) -> Judge:
+    from t2i_timm.timm_features import FeatureExtractor
+
+    return FeatureExtractor(setup)
+
+
+def _check_features(setup: Setup[TimmFeatureOptions]) -> None:
+    from t2i_torch_support.device import check_device
+
+    from t2i_timm import timm_models
+
+    check_device(setup.device)
+    argument, options = setup.argument or "", setup.options
+    own = timm_models.is_here(argument, options)
+    if setup.offline or own:
+        timm_models.fetch(argument, options, offline=True, judge="timm-features")
+    # a size that the network cannot read is found only by making the network
+    if own and (options.size or not options.sha256):
+        from t2i_torch_support.trial_load import try_load
+
+        from t2i_timm import timm_features
+
+        try_load(lambda: timm_features.load(argument, options, setup.offline))
+
+
+def _pin_features(setup: Setup[TimmFeatureOptions]) -> TimmFeatureOptions:
+    from t2i_timm import timm_models
+
+    return timm_models.pin_commit(setup.argument or "", setup.options, setup.offline, "timm-features")
+
+
+def _prefetch_features(setup: Setup[TimmFeatureOptions]) -> None:
+    from t2i_timm import timm_models
+
+    timm_models.fetch(setup.argument or "", setup.options, setup.offline, "timm-features")
 
 
 def _torchvision(setup: Setup[ClassifierOptions]) -> Judge:

@@ -1,4 +1,4 @@
-"""Classifiers of timm, from its list, a repository on the hub, or a folder that timm saved."""
+"""Networks of timm, from its list, a repository on the hub, or a folder that timm saved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from t2i_core.api import ObjectClass
 from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
@@ -14,10 +14,12 @@ from t2i_torch_support import hub_files
 from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_timm import synsets
-from t2i_timm.options import TimmOptions
+from t2i_timm.options import TimmNetworkOptions, TimmOptions
 
 if TYPE_CHECKING:
     from t2i_timm.classifier import LoadedClassifier
+
+NetworkOptionsT = TypeVar("NetworkOptionsT", bound=TimmNetworkOptions)
 
 _CONFIG = "config.json"
 _WEIGHTS = ("model.safetensors",)
@@ -49,22 +51,22 @@ def labels(argument: str, options: TimmOptions, offline: bool) -> tuple[ObjectCl
     return _labels(argument, options, offline)[1]
 
 
-def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
+def weights(argument: str, options: TimmNetworkOptions) -> Iterable[Path | str]:
     """Return what the results depend on: local files, or the name and commit of a repository."""
     at = f"@{options.revision}" if options.revision else ""
-    if folder := _folder(argument):
+    if folder := find_folder(argument):
         return [folder / "config.json", options.checkpoint or _find_weights(folder, argument)]
     if options.checkpoint:
         return [*([f"{argument}{at}"] if "/" in argument else []), options.checkpoint]
-    return [f"{_repository(argument)}{at}"]
+    return [f"{find_repository(argument)}{at}"]
 
 
-def is_here(argument: str, options: TimmOptions) -> bool:
+def is_here(argument: str, options: TimmNetworkOptions) -> bool:
     """Return whether the model loads only from the user's files, not from the hub. Raises BadModel."""
-    return bool(_folder(argument) or (options.checkpoint and "/" not in argument))
+    return bool(find_folder(argument) or (options.checkpoint and "/" not in argument))
 
 
-def pin_commit(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
+def pin_commit(argument: str, options: NetworkOptionsT, offline: bool, judge: str = "timm") -> NetworkOptionsT:
     """Return the options with the commit of the revision.
 
     Raises:
@@ -73,25 +75,25 @@ def pin_commit(argument: str, options: TimmOptions, offline: bool) -> TimmOption
         BadOption: A revision is given for the user's own files.
     """
     if is_here(argument, options):
-        own = _folder(argument) or options.checkpoint
+        own = find_folder(argument) or options.checkpoint
         assert own is not None
-        hub_files.refuse_revision(options.revision, own, f"timm:{argument}")
+        hub_files.refuse_revision(options.revision, own, f"{judge}:{argument}")
         return options
-    if not (repository := _repository(argument)):
+    if not (repository := find_repository(argument)):
         return options  # the error of `fetch` names the place of its weights
     try:
-        commit = hub_files.resolve_commit(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
+        commit = hub_files.resolve_commit(repository, _CONFIG, options.revision, offline, f"{judge}:{argument}")
     except BadModel as error:
         raise _explain_missing(argument, error) from error
     return options.model_copy(update={"revision": commit})
 
 
-def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
+def fetch(argument: str, options: TimmNetworkOptions, offline: bool, judge: str = "timm") -> Path:
     """Return the file of weights; download it if it is missing and may be downloaded. Raises BadModel."""
-    spec = f"timm:{argument}"
-    folder = _folder(argument)
+    spec = f"{judge}:{argument}"
+    folder = find_folder(argument)
     if not folder and "/" in argument:
-        _fetch_config(argument, options, offline)
+        fetch_config(argument, options, offline, judge)
     if options.checkpoint:
         return check_file(options.checkpoint, options.sha256, spec)
     if folder:
@@ -134,9 +136,9 @@ def load(argument: str, options: TimmOptions, offline: bool) -> LoadedClassifier
     return LoadedClassifier(
         network,
         preprocessing.transform(options.preprocessing, own, size, config["mean"], config["std"]),
-        classes,
-        {
-            "weights": str(file) if options.checkpoint or _folder(argument) else _repository(argument),
+        labels=classes,
+        settings={
+            "weights": str(file) if options.checkpoint or find_folder(argument) else find_repository(argument),
             "commit": hub_files.read_commit(file),
             "labels": source,
             "preprocessing": options.preprocessing,
@@ -150,12 +152,12 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
     import timm
 
     if options.checkpoint:
-        folder = _folder(argument)
+        folder = find_folder(argument)
         if not folder and "/" in argument:  # with a name, timm would contact the hub even if t2i is offline
-            folder = _fetch_config(argument, options, offline=True).parent
+            folder = fetch_config(argument, options, offline=True).parent
         name = f"local-dir:{folder}" if folder else argument
         return timm.create_model(name, pretrained=False, checkpoint_path=str(file), num_classes=count)
-    if _folder(argument) or "/" in argument:
+    if find_folder(argument) or "/" in argument:
         return timm.create_model(f"local-dir:{file.parent}", pretrained=True)
     return timm.create_model(argument, pretrained=True, pretrained_cfg_overlay={"file": str(file)})
 
@@ -187,10 +189,10 @@ def _labels(argument: str, options: TimmOptions, offline: bool) -> tuple[str, tu
 
 
 def _head(argument: str, options: TimmOptions, offline: bool) -> Head:
-    if folder := _folder(argument):
+    if folder := find_folder(argument):
         return _read_head(folder / "config.json", argument)
     if "/" in argument:
-        return _read_head(_fetch_config(argument, options, offline), argument)
+        return _read_head(fetch_config(argument, options, offline), argument)
     registered = _find_registered(argument)
     return Head(registered.num_classes, tuple(registered.label_names or ()))
 
@@ -211,7 +213,7 @@ def _read_head(file: Path, argument: str) -> Head:
     return Head(count, tuple(names))
 
 
-def _folder(argument: str) -> Path | None:
+def find_folder(argument: str) -> Path | None:
     """Return the folder that an argument names, or None. Raises BadModel for a path without a model."""
     path = Path(argument.removeprefix("local-dir:")).expanduser()
     if (path / "config.json").is_file():
@@ -222,10 +224,10 @@ def _folder(argument: str) -> Path | None:
     return None
 
 
-def _fetch_config(repository: str, options: TimmOptions, offline: bool) -> Path:
+def fetch_config(repository: str, options: TimmNetworkOptions, offline: bool, judge: str = "timm") -> Path:
     """Return the config of a repository on the hub. Raises BadModel if it cannot be downloaded."""
     try:
-        return hub_files.fetch_from_hub(repository, (_CONFIG,), options.revision, offline, f"timm:{repository}")
+        return hub_files.fetch_from_hub(repository, (_CONFIG,), options.revision, offline, f"{judge}:{repository}")
     except BadModel as error:
         raise _explain_missing(repository, error) from error
 
@@ -249,7 +251,7 @@ def _find_weights(folder: Path, argument: str) -> Path:
     raise BadModel(f"timm:{argument}: {folder} holds no weights: none of {', '.join(_OF_FOLDER)}")
 
 
-def _repository(argument: str) -> str:
+def find_repository(argument: str) -> str:
     """Return the repository of an argument that is not a folder; an empty text if timm knows none."""
     return argument if "/" in argument else _find_registered(argument).hf_hub_id or ""
 

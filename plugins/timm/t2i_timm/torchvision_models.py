@@ -78,8 +78,8 @@ def load(argument: str, options: ClassifierOptions, offline: bool) -> LoadedClas
     return LoadedClassifier(
         network,
         preprocessing.transform(options.preprocessing, own, size, own.mean, own.std),
-        labels,
-        {
+        labels=labels,
+        settings={
             "weights": str(options.checkpoint or weights.url),
             "labels": "imagenet-1k",
             "preprocessing": options.preprocessing,

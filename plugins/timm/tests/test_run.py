@@ -26,6 +26,7 @@ METRIC = MetricInfo(
 )
 
 
+@pytest.mark.long
 def test_a_run_asks_once_and_says_what_judged(
     tiny_timm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.api import Answer, Failure, Note, Row, Unit
+from t2i_core.api import Failure, Note, Row, Setup, Unit
 
 from t2i_torchmetrics import remarks
+from t2i_torchmetrics.fd_infinity import POINTS, extrapolate, list_sizes
 from t2i_torchmetrics.images import Seen
+from t2i_torchmetrics.options import FidOptions
+from t2i_torchmetrics.reference import is_statistics
 from t2i_torchmetrics.repetitions import RepetitionFilter
-from t2i_torchmetrics.sides import REFERENCE, Distance
-from t2i_torchmetrics.vectors import Floats, stack
+from t2i_torchmetrics.sides import Distance
+from t2i_torchmetrics.statistics_file import read_statistics
+from t2i_torchmetrics.vectors import Floats, draw_subset, draw_uniform, stack
 
 _AT_A_TIME = 1024
+
+JUDGES = {"tensorflow": "inception-v3", "torchvision": "inception-v3-torchvision"}
+"""Judges of the option `network`."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +34,12 @@ class Gaussian:
     Attributes:
         mean: (d,).
         covariance: (d, d); None if `rows` represent it.
+        n: Number of vectors; None if it is not known.
         rows: (n, d), if n <= d: the centred vectors divided by (n - 1)^(1/2), so that rows.T @ rows is the
             covariance. Computations with few rows are faster.
     """
 
-    n: int
+    n: int | None
     mean: Floats
     covariance: Floats | None
     rows: Floats | None = None
@@ -107,24 +115,69 @@ class FrechetDistance(Distance):
     """FID: the Frechet distance of a model's images from reference images."""
 
     name = "fid"
-    _known: tuple[Sequence[Answer], Gaussian] | None = None
+    options: FidOptions
+
+    def __init__(self, setup: Setup[FidOptions]) -> None:
+        super().__init__(setup)
+        if self.options.network is not None:
+            self.judges = {"features": JUDGES[self.options.network]}
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield one row for a model's set of images."""
         seen, chosen = Seen(), RepetitionFilter(self.options.repetitions)
-        reference = self._reference(unit.shared[REFERENCE])
+        statistics = self._statistics
+        reference = statistics or self.prepare_reference(unit, Gaussian.of)
         try:
             generated = Gaussian.of(vector for _, vector in self.read(unit, seen, chosen))
         except ValueError as error:
             yield Failure(f"fid: {error}")
             return
-        yield Row("fid", frechet_distance(generated, reference))
-        yield from map(Note, remarks.warn_fid(generated.n, reference.n, len(reference.mean)))
+        if generated.mean.shape != reference.mean.shape:
+            yield Failure(
+                f"fid: {self.options.reference} has {len(reference.mean)} features, and the judge gives "
+                f"{len(generated.mean)}; it belongs to another network"
+            )
+            return
+        if self.options.infinity:
+            images, features = generated.n or 0, len(reference.mean)
+            if list_sizes(images)[0] <= features:
+                yield Failure(
+                    f"fid: {images} images for {features} features; infinity=true needs at least "
+                    f"{10 * (features + 1)}, so that the smallest subset has more images than features"
+                )
+                return
+            value = self._extrapolate(unit, reference)
+            yield Row("fid", max(value, 0.0))
+            yield from map(Note, remarks.describe_infinity(images, value))
+            yield from map(Note, remarks.warn_fid(None, reference.n, features))
+        else:
+            yield Row("fid", frechet_distance(generated, reference))
+            yield from map(Note, remarks.warn_fid(generated.n, reference.n, len(reference.mean)))
         yield from map(Note, remarks.count_repetitions(self.name, chosen.dropped))
-        yield from self.warn_differences(seen)
+        yield from map(Note, remarks.describe_network(self.options.network))
+        if statistics is None:
+            yield from map(Note, remarks.warn_shared(self.name, self.count_shared(unit)))
+            yield from self.warn_differences(seen)
+        else:
+            yield Note(remarks.describe_statistics(self.options.reference, len(reference.mean)))
 
-    def _reference(self, answers: Sequence[Answer]) -> Gaussian:
-        """The reference's Gaussian, computed once for all sets."""
-        if self._known is None or self._known[0] is not answers:
-            self._known = (answers, Gaussian.of(answer.observation.values for answer in answers))
-        return self._known[1]
+    def _extrapolate(self, unit: Unit, reference: Gaussian) -> float:
+        """Return the distance extrapolated to infinitely many generated images; below 0 by chance."""
+        chosen = RepetitionFilter(self.options.repetitions)
+        vectors, draws = [], []
+        for sample, vector in self.read(unit, Seen(), chosen):
+            vectors.append(vector)
+            draws.append(draw_uniform(sample, self.options.seed, POINTS))
+        drawn, sizes = np.stack(draws), list_sizes(len(vectors))
+        distances = [
+            frechet_distance(Gaussian.of(vectors[i] for i in draw_subset(drawn[:, point], int(size))), reference)
+            for point, size in enumerate(sizes)
+        ]
+        return extrapolate(sizes, distances)
+
+    @cached_property
+    def _statistics(self) -> Gaussian | None:
+        """The reference's Gaussian, if a file has it."""
+        if not is_statistics(self.options.reference):
+            return None
+        return Gaussian(None, *read_statistics(self.options.reference))

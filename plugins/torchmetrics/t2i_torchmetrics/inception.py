@@ -39,12 +39,12 @@ class Inception:
     def __init__(self, setup: Setup[InceptionOptions]) -> None:
         options = setup.options
         self._device = select_device(setup.device)
-        file = weights.fetch(options, setup.offline)
+        file = weights.TENSORFLOW.fetch(options, setup.offline)
         self._network = network(options, file).requires_grad_(False).to(self._device)
         self._labels = _labels(None, options)
         self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
         self._fixed = {
-            "weights": str(options.checkpoint or weights.URL),
+            "weights": str(options.checkpoint or weights.TENSORFLOW.url),
             "resize": options.resize,
             "size": [self._network.INPUT_IMAGE_SIZE] * 2,
             "layers": _LAYERS,

@@ -1,4 +1,4 @@
-"""The plugin module of the judge. Only the factory imports torch and torchmetrics."""
+"""The plugin module of the judges. Only the factories import torch, torchmetrics and torchvision."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 
 from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Setup, hookimpl
 
-from t2i_torchmetrics.options import InceptionOptions
+from t2i_torchmetrics.options import InceptionOptions, InceptionWeightsOptions
 
 if TYPE_CHECKING:
     from t2i_core.api import Judge
 
-SHA256 = "6726825d0af5f729cebd5821db510b11b1cfad8faad88a03f1befd49fb9129b2"
-"""SHA-256 of the published weights."""
 OUTPUTS = 1008
 """Number of outputs of the network: 1000 classes of ImageNet and eight untrained ones."""
 
 
 @hookimpl
 def t2i_judges() -> list[JudgeInfo]:
-    """Return the descriptor of the Inception network."""
+    """Return the descriptors of the two Inception networks."""
     return [
         JudgeInfo(
             name="inception-v3",
@@ -39,7 +37,25 @@ def t2i_judges() -> list[JudgeInfo]:
                 memory_gb=1.5,
                 notes="Its classes have no names, so only the Inception Score can use its classification.",
             ),
-        )
+        ),
+        JudgeInfo(
+            name="inception-v3-torchvision",
+            summary="torchvision's Inception network, prepared as in DM-GAN's FID, which DALL-Eval uses.",
+            options=InceptionWeightsOptions,
+            capabilities={"features": frozenset()},
+            create=_create_torchvision,
+            code=("judge_plugin.py", "options.py", "torchvision_inception.py", "weights.py"),
+            loading=Loading(
+                weights=_torchvision_weights, check=_check_torchvision, prefetch=_prefetch_torchvision
+            ),
+            about=About(
+                citation="Szegedy et al.: Rethinking the Inception Architecture for Computer Vision. CVPR 2016; "
+                "Zhu et al.: DM-GAN. CVPR 2019. arXiv:1904.01310",
+                licence="BSD-3-Clause (torchvision), trained on ImageNet, whose images are for research",
+                memory_gb=1.5,
+                notes="Another network than that of most published FID: values do not compare.",
+            ),
+        ),
     ]
 
 
@@ -54,7 +70,9 @@ def _labels(_: str | None, options: InceptionOptions) -> tuple[ObjectClass, ...]
 
 
 def _weights(_: str | None, options: InceptionOptions) -> Iterable[Path | str]:
-    return [options.checkpoint or SHA256]
+    from t2i_torchmetrics import weights
+
+    return [options.checkpoint or weights.TENSORFLOW.sha256]
 
 
 def _check(setup: Setup[InceptionOptions]) -> None:
@@ -63,7 +81,7 @@ def _check(setup: Setup[InceptionOptions]) -> None:
     from t2i_torchmetrics import weights
 
     check_device(setup.device)
-    weights.check(setup.options, setup.offline)
+    weights.TENSORFLOW.check(setup.options, setup.offline)
     if setup.options.checkpoint and not setup.dry:
         from t2i_torchmetrics import inception
 
@@ -73,4 +91,35 @@ def _check(setup: Setup[InceptionOptions]) -> None:
 def _prefetch(setup: Setup[InceptionOptions]) -> None:
     from t2i_torchmetrics import weights
 
-    weights.fetch(setup.options, setup.offline)
+    weights.TENSORFLOW.fetch(setup.options, setup.offline)
+
+
+def _create_torchvision(setup: Setup[InceptionWeightsOptions]) -> Judge:
+    from t2i_torchmetrics.torchvision_inception import TorchvisionInception
+
+    return TorchvisionInception(setup)
+
+
+def _torchvision_weights(_: str | None, options: InceptionWeightsOptions) -> Iterable[Path | str]:
+    from t2i_torchmetrics import weights
+
+    return [options.checkpoint or weights.TORCHVISION.sha256]
+
+
+def _check_torchvision(setup: Setup[InceptionWeightsOptions]) -> None:
+    from t2i_torch_support.device import check_device
+
+    from t2i_torchmetrics import weights
+
+    check_device(setup.device)
+    weights.TORCHVISION.check(setup.options, setup.offline)
+    if setup.options.checkpoint and not setup.dry:
+        from t2i_torchmetrics.torchvision_inception import load_network
+
+        load_network(setup.options.checkpoint)
+
+
+def _prefetch_torchvision(setup: Setup[InceptionWeightsOptions]) -> None:
+    from t2i_torchmetrics import weights
+
+    weights.TORCHVISION.fetch(setup.options, setup.offline)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
-from t2i_core.api import Answer, Failure, Note, Row, Unit
+from t2i_core.api import Failure, Note, Row, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.options import KidOptions
 from t2i_torchmetrics.repetitions import RepetitionFilter
-from t2i_torchmetrics.sides import REFERENCE, Distance
-from t2i_torchmetrics.vectors import Floats, draw_uniform, stack
+from t2i_torchmetrics.sides import Distance
+from t2i_torchmetrics.vectors import Floats, draw_subset, draw_uniform, stack
 
 
 def kernel(x: Floats, y: Floats) -> Floats:
@@ -37,23 +37,17 @@ def discrepancy(x: Floats, y: Floats, within_y: float | None = None) -> float:
     return mean_within(x) + (mean_within(y) if within_y is None else within_y) - 2 * float(kernel(x, y).mean())
 
 
-def subset(draws: Floats, size: int) -> np.ndarray:
-    """Return the indices of the smallest random numbers, which are a random subset."""
-    return np.argpartition(draws, size - 1)[:size] if size < len(draws) else np.arange(len(draws))
-
-
 class KernelDistance(Distance):
     """KID: the kernel distance of a model's images from reference images, without bias."""
 
     name = "kid"
     options: KidOptions
-    _known: tuple[Sequence[Answer], _Reference] | None = None
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield one row for a model's set: the mean over subsets of both sides."""
         seen, chosen = Seen(), RepetitionFilter(self.options.repetitions)
         count = self.options.subsets
-        reference = self._reference(unit.shared[REFERENCE])
+        reference = self.prepare_reference(unit, lambda read: _Reference(stack(list(read)), self.options))
         vectors, draws = [], []
         for sample, vector in self.read(unit, seen, chosen):
             vectors.append(vector)
@@ -64,19 +58,12 @@ class KernelDistance(Distance):
             return
         generated, drawn = stack(vectors), np.stack(draws)
         found = [
-            discrepancy(generated[subset(drawn[:, i], size)], *reference.subset(i, size)) for i in range(count)
+            discrepancy(generated[draw_subset(drawn[:, i], size)], *reference.subset(i, size))
+            for i in range(count)
         ]
         yield Row("kid", float(np.mean(found)))
         yield from map(Note, remarks.warn_kid(size, self.options.subset_size))
-        yield from map(Note, remarks.count_repetitions(self.name, chosen.dropped))
-        yield from self.warn_differences(seen)
-
-    def _reference(self, answers: Sequence[Answer]) -> _Reference:
-        """The reference, read once for all sets."""
-        if self._known is None or self._known[0] is not answers:
-            vectors = stack([answer.observation.values for answer in answers])
-            self._known = (answers, _Reference(vectors, self.options))
-        return self._known[1]
+        yield from self.note_images(unit, seen, chosen)
 
 
 class _Reference:
@@ -89,7 +76,7 @@ class _Reference:
 
     def subset(self, number: int, size: int) -> tuple[Floats, float]:
         """Return the vectors of one subset, and the kernel's mean within it."""
-        vectors = self.vectors[subset(self._draws[:, number], size)]
+        vectors = self.vectors[draw_subset(self._draws[:, number], size)]
         if (number, size) not in self._within:
             self._within[number, size] = mean_within(vectors)
         return vectors, self._within[number, size]

@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from t2i_core.api import About, Defaults, Loading, Measure, MetricInfo, Setup, hookimpl
+from t2i_core.api.errors import BadOption
 
 from t2i_torchmetrics import reference
-from t2i_torchmetrics.options import ClipScoreOptions, InceptionScoreOptions, KidOptions, ReferenceOptions
+from t2i_torchmetrics.options import (
+    ClipScoreOptions,
+    CmmdOptions,
+    FidOptions,
+    InceptionScoreOptions,
+    KidOptions,
+    PrdcOptions,
+    ReferenceOptions,
+    VendiOptions,
+)
 
 if TYPE_CHECKING:
     from t2i_core.api import Metric
@@ -21,7 +31,7 @@ _OF_DISTANCES = (*_CODE, "reference.py", "images.py", "sides.py")
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Return the descriptors of the four metrics."""
+    """Return the descriptors of the metrics."""
     return [
         MetricInfo(
             name="clipscore",
@@ -47,9 +57,9 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="fid",
             summary="Distance of the images from reference images: Frechet distance of Inception features.",
-            options=ReferenceOptions,
+            options=FidOptions,
             create=_fid,
-            code=(*_OF_DISTANCES, "fid.py"),
+            code=(*_OF_DISTANCES, "fid.py", "statistics_file.py"),
             loading=Loading(weights=_reference, check=_check_reference),
             measures=(
                 Measure("fid", "Frechet distance of features.", low=0, higher_is_better=False, facets=("*",)),
@@ -83,7 +93,7 @@ def t2i_metrics() -> list[MetricInfo]:
             about=About(citation="Binkowski et al.: Demystifying MMD GANs. ICLR 2018. arXiv:1801.01401"),
             create=_kid,
             code=(*_OF_DISTANCES, "kid.py"),
-            loading=Loading(weights=_reference, check=_check_reference),
+            loading=Loading(weights=_reference, check=_check_images),
             measures=(
                 Measure(
                     "kid",
@@ -92,6 +102,67 @@ def t2i_metrics() -> list[MetricInfo]:
                     facets=("*",),
                 ),
             ),
+            defaults=Defaults(judges={"features": "inception-v3"}),
+        ),
+        MetricInfo(
+            name="cmmd",
+            summary="Distance of the images from reference images: kernel distance of CLIP embeddings.",
+            options=CmmdOptions,
+            about=About(
+                citation="Jayasumana et al.: Rethinking FID: Towards a Better Evaluation Metric for Image "
+                "Generation. CVPR 2024. arXiv:2401.09603"
+            ),
+            create=_cmmd,
+            code=(*_OF_DISTANCES, "blocks.py", "cmmd.py", "subsets.py"),
+            loading=Loading(weights=_reference, check=_check_images),
+            measures=(
+                Measure("cmmd", "1000 times the squared MMD.", low=0, higher_is_better=False, facets=("*",)),
+            ),
+            defaults=Defaults(judges={"features": "clip-vit-l14-336"}),
+        ),
+        MetricInfo(
+            name="prdc",
+            summary="Precision, recall, density and coverage of the images against reference images.",
+            options=PrdcOptions,
+            about=About(
+                citation="Naeem et al.: Reliable Fidelity and Diversity Metrics for Generative Models. ICML 2020. "
+                "arXiv:2002.09797; precision and recall: Kynkäänniemi et al., NeurIPS 2019, arXiv:1904.06991",
+                notes="Depends on the number of images of both sides; compare sets of the same size.",
+            ),
+            create=_prdc,
+            code=(*_OF_DISTANCES, "blocks.py", "neighbourhoods.py", "prdc.py", "subsets.py"),
+            loading=Loading(weights=_reference, check=_check_images),
+            measures=(
+                Measure("precision", "Share of images near a reference image.", low=0, high=1, facets=("*",)),
+                Measure("recall", "Share of reference images near an image.", low=0, high=1, facets=("*",)),
+                Measure(
+                    "density",
+                    "Number of reference images whose neighbourhood holds an image, over k.",
+                    low=0,
+                    facets=("*",),
+                ),
+                Measure(
+                    "coverage",
+                    "Share of reference images with an image in their neighbourhood.",
+                    low=0,
+                    high=1,
+                    facets=("*",),
+                ),
+            ),
+            defaults=Defaults(judges={"features": "inception-v3"}),
+        ),
+        MetricInfo(
+            name="vendi",
+            summary="Variety of the images: their effective number.",
+            options=VendiOptions,
+            about=About(
+                citation="Friedman and Dieng: The Vendi Score: A Diversity Evaluation Metric for Machine "
+                "Learning. TMLR 2023. arXiv:2210.02410",
+                notes="Grows with the number of images; compare sets of the same size.",
+            ),
+            create=_vendi,
+            code=(*_CODE, "cmmd.py", "vendi.py"),
+            measures=(Measure("vendi", "Effective number of different images.", low=1, facets=("*",)),),
             defaults=Defaults(judges={"features": "inception-v3"}),
         ),
     ]
@@ -103,7 +174,7 @@ def _clipscore(setup: Setup[ClipScoreOptions]) -> Metric:
     return ClipScore(setup)
 
 
-def _fid(setup: Setup[ReferenceOptions]) -> Metric:
+def _fid(setup: Setup[FidOptions]) -> Metric:
     from t2i_torchmetrics.fid import FrechetDistance
 
     return FrechetDistance(setup)
@@ -121,9 +192,36 @@ def _kid(setup: Setup[KidOptions]) -> Metric:
     return KernelDistance(setup)
 
 
+def _cmmd(setup: Setup[CmmdOptions]) -> Metric:
+    from t2i_torchmetrics.cmmd import ClipDiscrepancy
+
+    return ClipDiscrepancy(setup)
+
+
+def _prdc(setup: Setup[PrdcOptions]) -> Metric:
+    from t2i_torchmetrics.prdc import PrecisionRecall
+
+    return PrecisionRecall(setup)
+
+
+def _vendi(setup: Setup[VendiOptions]) -> Metric:
+    from t2i_torchmetrics.vendi import VendiScore
+
+    return VendiScore(setup)
+
+
 def _reference(_: str | None, options: ReferenceOptions) -> Iterable[Path]:
-    return reference.files(options.reference)
+    return reference.list_reference_files(options.reference)
 
 
 def _check_reference(setup: Setup[ReferenceOptions]) -> None:
+    reference.check(setup.options.reference)
+
+
+def _check_images(setup: Setup[ReferenceOptions]) -> None:
+    if reference.is_statistics(setup.options.reference):
+        raise BadOption(
+            f"option reference: {setup.options.reference} holds a mean and a covariance, which only fid takes; "
+            "this metric needs the reference images themselves, so name their folder"
+        )
     reference.check(setup.options.reference)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from t2i_torchmetrics.images import Seen
@@ -14,9 +15,11 @@ OF_PUBLISHED_IS = 50_000
 """Number of images and splits in Salimans et al. (2016, section 4)."""
 
 
-def warn_fid(generated: int, reference: int, dimensions: int) -> Iterator[str]:
-    """Yield warnings about too few images for a Frechet distance."""
+def warn_fid(generated: int | None, reference: int | None, dimensions: int) -> Iterator[str]:
+    """Yield warnings about too few images for a Frechet distance; a number that is not known gives none."""
     for which, n in (("generated", generated), ("reference", reference)):
+        if n is None:
+            continue
         if n <= dimensions:
             yield (
                 f"fid: {n} {which} images for {dimensions} features: their covariance does not have full rank, "
@@ -27,6 +30,30 @@ def warn_fid(generated: int, reference: int, dimensions: int) -> Iterator[str]:
                 f"fid: {n} {which} images, fewer than the {ENOUGH_FOR_FID} that are recommended: the distance is "
                 "too high, and its interval does not hold this bias; compare only sets of the same size"
             )
+
+
+def describe_network(network: str | None) -> Iterator[str]:
+    """Yield which publications use torchvision's network, if it is used."""
+    if network == "torchvision":
+        yield (
+            "fid: features of torchvision's ImageNet network, prepared as in DM-GAN, which DALL-Eval uses; values "
+            "do not compare with FID by the TensorFlow network of most papers"
+        )
+
+
+def describe_statistics(file: Path, dimensions: int) -> str:
+    """Return what is known about a reference that is a file of mean and covariance."""
+    return (
+        f"fid: the reference is the mean and covariance of {dimensions} features in {file.name}; the file names "
+        "neither its network nor its images, so check that both are those of the paper: DM-GAN's coco_val.npz "
+        "(DALL-Eval) needs network=torchvision"
+    )
+
+
+def warn_shared(metric: str, shared: int) -> Iterator[str]:
+    """Yield a warning if images of a set are also in the reference."""
+    if shared:
+        yield f"{metric}: {shared} of the images are also in the reference, so they look better than they are"
 
 
 def warn_is(images: int, splits: int, asked: int) -> Iterator[str]:
@@ -47,6 +74,30 @@ def warn_kid(size: int, asked: int) -> Iterator[str]:
     """Yield a warning if subsets are smaller than requested."""
     if size < asked:
         yield f"kid: subsets of {size} images, because one side has fewer than {asked}; KID stays unbiased"
+
+
+def warn_prdc(generated: int, reference: int) -> Iterator[str]:
+    """Yield a warning if the two sides differ in size."""
+    if generated != reference:
+        yield (
+            f"prdc: {generated} generated and {reference} reference images: recall and coverage depend on both "
+            "numbers; compare only sets of the same size, against the same reference"
+        )
+
+
+def describe_vendi(images: int) -> str:
+    """Return on which number of images a Vendi score depends."""
+    return f"vendi: of {images} images, and grows with their number; compare only sets of the same size"
+
+
+def describe_infinity(images: int, value: float) -> Iterator[str]:
+    """Yield what an extrapolated distance is, and that it was below 0 if it was."""
+    yield (
+        f"fid: extrapolated to infinitely many images from subsets of {images} images (FD-infinity); it compares "
+        "with other extrapolated values alone, and keeps the bias of few reference images"
+    )
+    if value < 0:
+        yield f"fid: extrapolated to {value:.3g} by chance; it is shown as 0"
 
 
 def count_repetitions(metric: str, dropped: int) -> Iterator[str]:

@@ -1,20 +1,22 @@
-"""Base class of `fid` and `kid`: needs and features of the two sides of a distance."""
+"""Base class of distances from reference images: needs and features of the two sides of a distance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.api import Need, Note, Query, Sample, SetMetric, Unit
+from t2i_core.api import Answer, Need, Note, Query, Sample, SetMetric, Unit
 from t2i_core.api.image import Image, load_image
 
 from t2i_torchmetrics import reference, remarks
 from t2i_torchmetrics.images import SIZE, Seen, count_files
 from t2i_torchmetrics.options import ReferenceOptions
 from t2i_torchmetrics.repetitions import RepetitionFilter
+
+PreparedT = TypeVar("PreparedT")
 
 GENERATED, REFERENCE = "features", "reference"
 
@@ -24,17 +26,20 @@ class Distance(SetMetric):
 
     name: ClassVar[str]
     options: ReferenceOptions
+    _known: tuple[Sequence[Answer], Any] | None = None
 
     def __init__(self, setup: Any) -> None:
         super().__init__(setup)
-        self.needs = (
-            Need(GENERATED, "features", derive=SIZE),
-            Need(REFERENCE, "features", images="prompt", per="run", queries=self._reference_queries),
-        )
+        generated = Need(GENERATED, "features", derive=SIZE)
+        of_images = Need(REFERENCE, "features", images="prompt", per="run", queries=self._reference_queries)
+        has_images = not reference.is_statistics(self.options.reference)
+        self.needs = (generated, of_images) if has_images else (generated,)
 
     @cached_property
     def _reference_images(self) -> list[Image]:
-        images = [load_image(path, reference.RULES) for path in reference.files(self.options.reference)]
+        images = [
+            load_image(path, reference.RULES) for path in reference.list_reference_files(self.options.reference)
+        ]
         return images if self.options.repetitions else list({image.digest: image for image in images}.values())
 
     @cached_property
@@ -51,6 +56,33 @@ class Distance(SetMetric):
             assert sample.image is not None  # the need requests images
             seen.add(sample.image.path, (width, height))
             yield sample, observed.one(GENERATED).values
+
+    def prepare_reference(
+        self, unit: Unit, prepare: Callable[[Iterable[NDArray[np.float32]]], PreparedT]
+    ) -> PreparedT:
+        """Return what a function makes of the reference's features, computed once for all sets of one judge."""
+        answers = unit.shared[REFERENCE]
+        if self._known is None or self._known[0] is not answers:
+            self._known = (answers, prepare(answer.observation.values for answer in answers))
+        prepared: PreparedT = self._known[1]
+        return prepared
+
+    def count_shared(self, unit: Unit) -> int:
+        """Return the number of a set's images that are also among the reference images."""
+        return sum(
+            observed.sample.image is not None and observed.sample.image.digest in self._reference_digests
+            for observed in unit.observed
+        )
+
+    @cached_property
+    def _reference_digests(self) -> frozenset[str]:
+        return frozenset(image.digest for image in self._reference_images)
+
+    def note_images(self, unit: Unit, seen: Seen, chosen: RepetitionFilter) -> Iterator[Note]:
+        """Yield notes on repeated images, images that the reference holds too, and files that differ."""
+        yield from map(Note, remarks.count_repetitions(self.name, chosen.dropped))
+        yield from map(Note, remarks.warn_shared(self.name, self.count_shared(unit)))
+        yield from self.warn_differences(seen)
 
     def warn_differences(self, seen: Seen) -> Iterator[Note]:
         """Warn about differences between the two sides' files."""

@@ -26,3 +26,8 @@ def draw_uniform(sample: Sample, seed: int, count: int) -> Floats:
     """
     digest = hashlib.sha256(f"{sample.prompt.id}|{sample.seed}".encode("utf-8", "surrogatepass")).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:16])]).random(count)
+
+
+def draw_subset(draws: Floats, size: int) -> NDArray[np.intp]:
+    """Return the indices of the smallest random numbers, which are a random subset."""
+    return np.argpartition(draws, size - 1)[:size] if size < len(draws) else np.arange(len(draws))

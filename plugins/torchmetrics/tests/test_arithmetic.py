@@ -130,6 +130,7 @@ def test_fid_of_gaussians_is_the_closed_form() -> None:
     assert frechet_distance(Gaussian.of(white), Gaussian.of(white)) == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.long
 def test_the_jackknife_of_a_distance_covers_the_truth() -> None:
     """With the reference fixed, and where the bias of few images is small beside the spread."""
     rng = np.random.default_rng(0)

@@ -55,7 +55,11 @@ def test_the_distances_and_the_inception_score_of_a_folder(
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [([], "reference"), (["-o", "fid.reference=nowhere"], "folder nowhere does not exist")],
+    [
+        ([], "reference"),
+        (["-o", "fid.reference=nowhere"], "folder nowhere does not exist"),
+        (["-o", f"fid.reference={__file__}"], "test_cli.py is not a folder"),
+    ],
 )
 def test_without_reference_images_nothing_runs(folders: tuple[Path, Path], options: list[str], said: str) -> None:
     found = CliRunner().invoke(app, ["eval", "--metric", "fid", "--model", f"folder:{folders[0]}", *options])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,11 @@ from t2i_core.engine.component import settle_component
 from t2i_core.files.digest import digest_file
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_torchmetrics import weights
-from t2i_torchmetrics.judge_plugin import OUTPUTS, SHA256, t2i_judges
+from t2i_torchmetrics.judge_plugin import OUTPUTS, t2i_judges
 from t2i_torchmetrics.options import InceptionOptions
 from torch_fidelity import FeatureExtractorInceptionV3
 
-(INFO,) = t2i_judges()
+INFO, _ = t2i_judges()
 
 
 @pytest.mark.long
@@ -61,6 +62,7 @@ def _pixels(images: list[Image]) -> torch.Tensor:
     return torch.from_numpy(np.stack([i.pixels for i in images]).transpose(0, 3, 1, 2).copy())
 
 
+@pytest.mark.long
 def test_it_says_what_the_original_says(random_inception: Path, plain: Any, tmp_path: Path) -> None:
     images = sample_images(tmp_path, 2, size=64)
     original = FeatureExtractorInceptionV3("x", ["2048", "logits_unbiased"], str(random_inception))
@@ -72,6 +74,7 @@ def test_it_says_what_the_original_says(random_inception: Path, plain: Any, tmp_
     assert found[0].shape == (OUTPUTS,)
 
 
+@pytest.mark.long
 def test_the_two_ways_to_resize_differ_where_images_shrink(
     random_inception: Path, plain: Any, tmp_path: Path
 ) -> None:
@@ -82,6 +85,7 @@ def test_the_two_ways_to_resize_differ_where_images_shrink(
     assert np.abs(published - smooth).max() > 0.1 * np.abs(published).max()
 
 
+@pytest.mark.long
 def test_safetensors_are_taken_too(random_inception: Path, plain: Any, tmp_path: Path) -> None:
     state = torch.load(random_inception, weights_only=True)
     save_file({name: tensor.contiguous() for name, tensor in state.items()}, tmp_path / "w.safetensors")
@@ -147,7 +151,8 @@ def test_without_a_network_missing_weights_are_said_before_anything_runs(
 ) -> None:
     """With what to fetch elsewhere, and where to put it."""
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    monkeypatch.setattr(weights, "URL", "http://127.0.0.1:1/inception.pth")
+    unreachable = replace(weights.TENSORFLOW, find_url=lambda: "http://127.0.0.1:1/inception.pth")
+    monkeypatch.setattr(weights, "TENSORFLOW", unreachable)
     with pytest.raises(NotHere) as error:
         INFO.loading.check(settle_component(INFO).setup())
     put = tmp_path / "checkpoints" / "inception.pth"
@@ -169,19 +174,20 @@ def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyP
 def test_another_file_in_the_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     (tmp_path / "checkpoints").mkdir()
-    (tmp_path / "checkpoints" / Path(weights.URL).name).write_bytes(b"something else")
-    with pytest.raises(BadModel, match=f"not {SHA256}"):
-        weights.fetch(InceptionOptions(), offline=False)
+    (tmp_path / "checkpoints" / Path(weights.TENSORFLOW.url).name).write_bytes(b"something else")
+    with pytest.raises(BadModel, match=f"not {weights.TENSORFLOW.sha256}"):
+        weights.TENSORFLOW.fetch(InceptionOptions(), offline=False)
 
 
 def test_prefetch_takes_what_a_server_has_and_checks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served = tmp_path / "served.pth"
     served.write_bytes(b"these are not the published weights")
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    monkeypatch.setattr(weights, "URL", served.as_uri())
+    published = replace(weights.TENSORFLOW, find_url=served.as_uri)
+    monkeypatch.setattr(weights, "TENSORFLOW", published)
     with pytest.raises(BadModel, match="gives another file: its SHA-256 is"):
         INFO.loading.prefetch(settle_component(INFO).setup())
-    monkeypatch.setattr(weights, "SHA256", digest_file(served))
+    monkeypatch.setattr(weights, "TENSORFLOW", replace(published, sha256=digest_file(served)))
     INFO.loading.prefetch(settle_component(INFO).setup())
     assert (tmp_path / "checkpoints" / served.name).read_bytes() == served.read_bytes()
     INFO.loading.check(settle_component(INFO).setup(offline=True))

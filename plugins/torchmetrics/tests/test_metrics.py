@@ -26,10 +26,12 @@ from t2i_core.results.score_difference import select_whole_sets
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
 from t2i_core.testing.parts import CLASSES
 from t2i_torchmetrics.clipscore import clip_score
+from t2i_torchmetrics.cmmd import normalise
 from t2i_torchmetrics.fid import Gaussian, frechet_distance
-from t2i_torchmetrics.kid import subset
+from t2i_torchmetrics.neighbourhoods import find_radii, score_images
 from t2i_torchmetrics.plugin import t2i_metrics
-from t2i_torchmetrics.vectors import draw_uniform
+from t2i_torchmetrics.vectors import draw_subset, draw_uniform
+from t2i_torchmetrics.vendi import vendi_score
 
 INFOS = {info.name: info for info in t2i_metrics()}
 PIXELS = 4
@@ -115,6 +117,21 @@ class TestKid(_Referred):
     name = "kid"
 
 
+class TestCmmd(_Referred):
+    module = "t2i_torchmetrics.plugin"
+    name = "cmmd"
+
+
+class TestPrdc(_Referred):
+    module = "t2i_torchmetrics.plugin"
+    name = "prdc"
+
+
+class TestVendi(MetricContract):
+    module = "t2i_torchmetrics.plugin"
+    name = "vendi"
+
+
 class TestInceptionScore(MetricContract):
     module = "t2i_torchmetrics.plugin"
     name = "is"
@@ -128,6 +145,7 @@ class TestClipScore(MetricContract):
 # fid ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_fid_of_known_gaussians(tmp_path: Path, reference: Path) -> None:
     models = [
         ModelRequest(NOISE, "same"),
@@ -182,6 +200,7 @@ def test_the_reference_is_seen_once(tmp_path: Path, reference: Path) -> None:
 # kid ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_kid_of_one_distribution_is_0_within_its_interval(tmp_path: Path, reference: Path) -> None:
     models = [ModelRequest(NOISE, "same"), ModelRequest(NOISE, "shifted", {"mean": 138})]
     run = _run("kid", tmp_path, reference, models, subsets=10, subset_size=100)
@@ -191,6 +210,7 @@ def test_kid_of_one_distribution_is_0_within_its_interval(tmp_path: Path, refere
     assert run.comparisons[0].p_adjusted < 1e-4
 
 
+@pytest.mark.long
 def test_more_subsets_do_not_widen_the_interval(tmp_path: Path, reference: Path) -> None:
     """What is drawn for one image does not depend on the others: the jackknife sees images, not draws."""
     widths = []
@@ -207,9 +227,9 @@ def test_more_subsets_do_not_widen_the_interval(tmp_path: Path, reference: Path)
 def test_subsets_stay_when_images_go() -> None:
     samples = [Sample("m", Prompt(str(i), "x"), 0) for i in range(500)]
     draws = np.stack([draw_uniform(s, 0, 1) for s in samples])[:, 0]
-    whole = set(subset(draws, 100).tolist())
+    whole = set(draw_subset(draws, 100).tolist())
     kept = np.array([i for i in range(500) if i % 20])
-    part = set(kept[subset(draws[kept], 100)].tolist())
+    part = set(kept[draw_subset(draws[kept], 100)].tolist())
     gone = {i for i in whole if i % 20 == 0}
     assert len(whole) == len(part) == 100
     assert whole - gone <= part
@@ -288,7 +308,7 @@ LIGHT = JudgeInfo(
     name="light", summary="L.", capabilities={"classify": frozenset()}, create=lambda setup: Light(),
     labels=lambda argument, options: CLASSES,
 )  # fmt: skip
-SETS = ("fid", "kid", "is")
+SETS = ("fid", "kid", "is", "cmmd", "prdc", "vendi")
 
 
 def _measure_sets(prompts: list[Prompt], out: Path, reference: Path, **options: Any) -> Any:
@@ -296,23 +316,31 @@ def _measure_sets(prompts: list[Prompt], out: Path, reference: Path, **options: 
     return evaluate(
         [INFOS[name] for name in SETS], ModelRequest(NOISE, "noise", {"spread": 60}), prompts=prompts, seeds=2,
         out=out, resolver=StaticResolver(READER, LIGHT),
-        options={"fid": of_distance, "kid": {**of_distance, "subset_size": 30}, "is": {"splits": 2, **options}},
+        options={
+            "fid": of_distance, "kid": {**of_distance, "subset_size": 30}, "is": {"splits": 2, **options},
+            "cmmd": {**of_distance, "sigma": 0.5}, "prdc": of_distance, "vendi": options,
+        },
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_subsets_have_the_scores_and_intervals_of_runs_of_one_subset(tmp_path: Path, reference: Path) -> None:
     results = _measure_sets(IN_SUBSETS, tmp_path / "all", reference).results
     for level in ("easy", "hypo"):
         prompts = [prompt for prompt in IN_SUBSETS if level in str(prompt.facets["subset"]).split(" | ")]
         assert len(prompts) == 20  # of two subsets counts in both
         alone = _measure_sets(prompts, tmp_path / level, reference).results
-        for name, result, own in zip(SETS, results, alone, strict=True):
-            found = result.facets[name]["subset"][level]
-            assert (found.value, found.ci) == (own.score, own.ci)
+        for result, own in zip(results, alone, strict=True):
+            (headline, *_) = result.scores
+            found = result.facets[headline]["subset"][level]
+            # cmmd computes parts of a set from sums over the whole set
+            assert found.value == pytest.approx(own.score, rel=1e-9)
+            assert found.ci == pytest.approx(own.ci, rel=1e-7)
             assert None not in own.ci
             assert found.value != result.score
 
 
+@pytest.mark.long
 def test_repetitions_count_once_if_asked(tmp_path: Path, reference: Path) -> None:
     """Prompts of one text have one image under a seed, which the model draws from the text."""
     again = [Prompt(f"again {n}", f"text {n}") for n in range(0, 30, 3)]
@@ -356,6 +384,94 @@ def test_repetitions_are_a_choice(name: str, tmp_path: Path) -> None:
             INFOS[name], NOISE, prompts="test-prompts", out=tmp_path / "run", resolver=RESOLVER,
             options={name: {"reference": str(tmp_path), "repetitions": "some"}},
         )  # fmt: skip
+
+
+# cmmd, prdc, fid at infinity ------------------------------------------------------------------------------------
+
+
+def _replay(run: Any) -> tuple[Any, Any]:
+    """Return the features of a run's images, and the rows of its sets without one block each."""
+    greys = np.stack([np.asarray(PILImage.open(run.folder / f))[0, :, 0] for f in run.samples()["image"]])
+    return greys.astype(float), select_whole_sets(run.measurements()).query("left_out != 'none'")
+
+
+def test_precision_and_recall_are_of_these_very_images(tmp_path: Path, reference: Path) -> None:
+    run = _run("prdc", tmp_path, reference, neighbours=3)
+    generated, blocks = _replay(run)
+    expected = score_images(_greys(reference), find_radii(_greys(reference), 3), generated, 3)
+    found = {name: score.value for name, score in run.results[0].scores.items()}
+    assert found == pytest.approx(expected._asdict())
+    without = blocks[blocks["measure"] == "recall"]["value"]
+    assert len(without) == 20
+    assert without.mean() == pytest.approx(expected.recall, abs=0.05)
+
+
+class Mirror(Reader):
+    """Gives other features of the same images: the darker, the more."""
+
+    def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+        for query, found in super().observe(capability, queries):
+            yield query, Features(np.square(255 - found.values) / 255)
+
+
+MIRROR = JudgeInfo(
+    name="mirror", summary="M.", capabilities={"features": frozenset()}, create=lambda setup: Mirror()
+)
+
+
+@pytest.mark.parametrize("metric", ["cmmd", "prdc"])
+def test_two_judges_give_what_each_gives_alone(metric: str, tmp_path: Path, reference: Path) -> None:
+    def measure(*judges: str) -> list[Any]:
+        run = evaluate(
+            INFOS[metric], NOISE, judge=list(judges), prompts="test-prompts", seeds=20,
+            out=tmp_path / "-".join(judges), resolver=StaticResolver(READER, MIRROR, TEST_PROMPTS),
+            options={metric: {"reference": str(reference)}},
+        )  # fmt: skip
+        return [[(name, each.value, each.ci) for name, each in result.scores.items()] for result in run.results]
+
+    alone = [*measure("reader"), *measure("mirror")]
+    assert alone[0] != alone[1]
+    assert measure("reader", "mirror") == alone
+
+
+@pytest.mark.parametrize("order", ["inf", "0", "2.5"])
+def test_the_order_of_the_vendi_score(tmp_path: Path, order: str) -> None:
+    run = evaluate(
+        INFOS["vendi"], NOISE, prompts="test-prompts", seeds=5, out=tmp_path / "run", resolver=RESOLVER,
+        options={"vendi": {"order": order}},
+    )  # fmt: skip
+    assert run.results[0].score == pytest.approx(vendi_score(_replay(run)[0], float(order)))
+
+
+def test_few_images_are_not_extrapolated(tmp_path: Path, reference: Path) -> None:
+    run = _run("fid", tmp_path, reference, seeds=10, infinity=True)
+    assert run.results[0].score is None
+    assert "infinity=true needs at least 50" in run.failed
+
+
+def test_cmmd_is_of_these_very_images(tmp_path: Path, reference: Path) -> None:
+    models = [ModelRequest(NOISE, "same"), ModelRequest(NOISE, "spread", {"spread": 60})]
+    run = _run("cmmd", tmp_path, reference, models, sigma=0.5)
+    same, spread = (result.score for result in run.results)
+    x, y = normalise(_replay(run)[0][:120]), normalise(_greys(reference))
+    distances = [np.square(a[:, None] - b).sum(-1) for a, b in ((x, x), (y, y), (x, y))]
+    within, of_reference, crossed = (np.exp(-each / 0.5).mean() for each in distances)
+    assert same == pytest.approx(1000 * (within + of_reference - 2 * crossed), rel=1e-6)
+    assert spread > 3 * same
+
+
+@pytest.mark.long
+def test_a_distance_at_infinity_is_nearer_the_truth(tmp_path: Path, reference: Path) -> None:
+    """Of images with the reference's distribution: what remains is the chance of the reference's own images."""
+    finite, infinite = (
+        _run("fid", tmp_path / str(infinity), reference, seeds=200, infinity=infinity).results[0]
+        for infinity in (False, True)
+    )
+    truth = frechet_distance(
+        Gaussian(2**30, np.full(PIXELS, 128.0), 20.0**2 * np.eye(PIXELS)), Gaussian.of(_greys(reference))
+    )
+    assert abs(infinite.score - truth) < abs(finite.score - truth)
+    assert any("FD-infinity" in note for note in infinite.notes)
 
 
 # clipscore ----------------------------------------------------------------------------------------------------
@@ -449,6 +565,7 @@ def _notes(run: Any) -> str:
     return "\n".join(run.results[0].notes)
 
 
+@pytest.mark.long
 def test_few_images_are_said(tmp_path: Path, reference: Path) -> None:
     assert "fid: 120 generated images, fewer than the 10000" in _notes(_run("fid", tmp_path / "a", reference))
     said = _notes(_run("fid", tmp_path / "b", reference, seeds=2))
@@ -462,6 +579,7 @@ def test_few_images_are_said(tmp_path: Path, reference: Path) -> None:
     assert "is: 60 images in 10 splits, published scores are of 50000" in _notes(run)
 
 
+@pytest.mark.long
 def test_images_that_are_alike_are_not_remarked_on(tmp_path: Path, reference: Path) -> None:
     said = _notes(_run("kid", tmp_path, reference, subset_size=50, subsets=3))
     assert said == ""
