@@ -111,7 +111,7 @@ def eliminate(terms: Floats, want: LikelihoodParams) -> tuple[Floats, int]:
         done = until
         if done == len(places):
             break
-        left = [left[i] for i in find_survivors(flat[places[:done]][:, left], want, look)]
+        left = [left[i] for i in find_survivors(flat[places[:done]][:, left], want, look, flat.shape[1])]
         if len(left) == 1:
             break
     return seen.reshape(terms.shape), int(np.isfinite(seen).sum())

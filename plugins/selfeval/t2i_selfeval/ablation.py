@@ -1,12 +1,13 @@
 """Decisions with fewer trials, fewer steps and other estimators, computed from the stored terms.
 
-The results are facets of each sample's row of the headline, not measures, because an average over all variations
-has no meaning. A facet is a text such as `1=-0.25 2=0.75`: the correctness minus chance of each variation.
+The results are facets of rows, not measures, because an average over all variations has no meaning. A facet is a
+text such as `1=-0.25 2=0.75`: the value of each variation, which is correctness minus chance for choices, and
+correctness for pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from t2i_core.api.prompt import Prompt
@@ -24,55 +25,60 @@ def counts(most: int) -> list[int]:
     return [*(n for n in _COUNTS if n < most), most]
 
 
+Decide = Callable[[Floats], float]
+"""From the scores of a sample, or of a pair's images and captions, to the value of the decision."""
+
+
 def score_above_chance(prompt: Prompt, scores: Floats) -> float:
     """Return the correctness of a decision, from 0 to 1, minus chance."""
     assert prompt.answer is not None  # see `Choices.check`
     return share(scores, prompt.answer) - 1 / len(prompt.texts)
 
 
-def vary_trials(prompt: Prompt, trials: Floats, estimator: str) -> dict[str, float]:
-    """Return the correctness minus chance by number of trials n, averaged over disjoint blocks of n trials.
+def vary_trials(trials: Floats, estimator: str, decide: Decide) -> dict[str, float]:
+    """Return the value of the decision by number of trials n, averaged over disjoint blocks of n trials.
 
     Args:
-        prompt: The sample.
-        trials: float64 of shape (trials, captions).
+        trials: float64 of shape (trials, ...).
         estimator: The name of the estimator.
+        decide: Gets the estimates, of the shape without trials.
     """
     total, found = len(trials), {}
     for n in counts(total):
-        blocks = trials[: total // n * n].reshape(-1, n, trials.shape[-1])
-        found[str(n)] = float(
-            np.mean([score_above_chance(prompt, combine_trials(block, estimator)) for block in blocks])
-        )
+        blocks = trials[: total // n * n].reshape(-1, n, *trials.shape[1:])
+        found[str(n)] = float(np.mean([decide(combine_trials(block, estimator)) for block in blocks]))
     return found
 
 
-def vary_steps(prompt: Prompt, values: Floats) -> dict[str, float]:
-    """Return the correctness minus chance by number of steps n, from every T/n-th of the T steps.
+def vary_steps(values: Floats, decide: Decide) -> dict[str, float]:
+    """Return the value of the decision by number of steps n, from every T/n-th of the T steps.
 
     This differs from a chain of n steps, whose steps are larger. For that, the model must be queried again.
 
     Args:
-        prompt: The sample.
-        values: float64 of shape (trials, steps, captions); the captions' means are compared.
+        values: float64 of shape (trials, steps, ...).
+        decide: Gets the means, of the shape without trials and steps.
     """
     total, found = values.shape[1], {}
     for n in counts(total):
         places = ((np.arange(n) + 0.5) * total / n).astype(int)
-        found[f"{n}/{total}"] = score_above_chance(prompt, values[:, places].mean(axis=(0, 1)))
+        found[f"{n}/{total}"] = decide(values[:, places].mean(axis=(0, 1)))
     return found
 
 
-def vary_estimator(prompt: Prompt, terms: Terms) -> dict[str, float]:
-    """Return the correctness minus chance by estimator, for the estimators that these terms allow.
+def list_estimators(terms: Terms) -> tuple[str, ...]:
+    """Return the estimators that these terms allow."""
+    return ("mean", "log-mean-exp", *(("q-mean", "q-log-mean-exp") if "log_q" in terms else ()))
+
+
+def vary_estimator(terms: Terms, decide: Decide) -> dict[str, float]:
+    """Return the value of the decision by estimator.
 
     Args:
-        prompt: The sample.
-        terms: Terms whose first captions are the sample's.
+        terms: Terms of all captions.
+        decide: Gets the estimates, of shape (captions,).
     """
-    names = ("mean", "log-mean-exp", *(("q-mean", "q-log-mean-exp") if "log_q" in terms else ()))
-    captions = len(prompt.texts)
-    return {name: score_above_chance(prompt, log_likelihood(terms, name)[:captions]) for name in names}
+    return {name: decide(log_likelihood(terms, name)) for name in list_estimators(terms)}
 
 
 def write_values(found: Mapping[str, float]) -> str:

@@ -15,9 +15,9 @@ from t2i_core.io.answers import find_places
 from t2i_core.statistics import Question, mean_interval, paired_difference
 
 from .ablation import ESTIMATORS, STEPS, TRIALS, read_values
-from .choices import ABOVE, ACCURACY, CHANCE
-from .samples import PAPER_CHANCE, TASKS
-from .votes import compare_with_people
+from .choices import ABOVE, ACCURACY, CHANCE, PICKED, RIGHT
+from .samples import PAIR_CHANCE, PAPER_CHANCE, TASKS
+from .votes import compare_with_people, set_beside_people
 
 ABLATIONS = {
     TRIALS: ("trials", "Accuracy minus chance by number of trials, computed from the terms of one run."),
@@ -43,19 +43,28 @@ def analyse(study: Study, votes: Path | None) -> Iterator[Analysis]:
     table = study.table
     if table.empty:
         return
-    yield by_task(table, study.interval)
+    tasks = by_task(table, study.interval)
+    yield tasks
     present = set(table["measure"].astype(str))
     for facet, (name, summary) in ABLATIONS.items():
         if facet in table and table[facet].notna().any():
             yield ablation(table, facet, name, summary, study.interval)
+    if "repeat" in table and table["repeat"].nunique() > 1:
+        yield repeats(table)
     if "calls" in present:
         yield calls(table)
+    if "because" in table:
+        yield picked_captions(table)
     right = decisions(table)
     if right["model"].nunique() > 1:
         yield only_one_right(right, study.interval)
         yield where_only_one_is_right(right)
     if votes is not None:
-        yield compare_with_people(votes, pairs(right), find_places(study.samples))
+        places = find_places(study.samples)
+        yield compare_with_people(votes, pairs(right), places)
+        prompts = right.groupby(["model", "task"])["prompt"].agg(frozenset).rename("prompts")
+        own = tasks.table.join(prompts, on=["model", "task"])
+        yield set_beside_people(votes, combinations(dict.fromkeys(right["model"]), 2), own, places, study.interval)
 
 
 def _rows(table: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -79,25 +88,24 @@ def _list_tasks(tasks: pd.Series) -> list[Any]:
 
 def by_task(table: pd.DataFrame, interval: Question) -> Analysis:
     """Return accuracy minus chance of each model and task in per cent, with both kinds of chance."""
-    right, above, chance = (_rows(table, measure) for measure in (ACCURACY, ABOVE, CHANCE))
+    both = [_rows(table, measure) for measure in (ACCURACY, CHANCE)]
     lines = []
-    for model in dict.fromkeys(right["model"]):
-        for task in _list_tasks(right["task"]):
-            own = [rows[(rows["model"] == model) & (rows["task"] == task)] for rows in (right, above, chance)]
+    for model in dict.fromkeys(both[0]["model"]):
+        for task in _list_tasks(both[0]["task"]):
+            own = [rows[(rows["model"] == model) & (rows["task"] == task)] for rows in both]
             if own[0].empty:
                 continue
-            score = mean_interval(
-                own[1]["value"], own[1]["cluster"], own[1]["seed"], interval=interval, low=-1, high=1
-            )
-            accuracy = own[0]["value"].mean()
+            right, chance = own[0], own[1]["value"].mean()
+            e = mean_interval(right["value"], right["cluster"], right["seed"], interval=interval, low=0, high=1)
             paper = PAPER_CHANCE.get(task, np.nan)
-            numbers = (accuracy, own[2]["value"].mean(), score.value, score.lo, score.hi, paper, accuracy - paper)
+            numbers = (e.value, chance, e.value - chance, e.lo - chance, e.hi - chance, paper, e.value - paper)
             counted = (len(own[0]), own[0]["cluster"].nunique())
             lines.append((model, task, *(100 * n for n in numbers), *counted))
     names = ("accuracy", "chance", "above_chance", "low", "high", "papers_chance", "above_papers_chance")
     found = pd.DataFrame(lines, columns=["model", "task", *names, "samples", "images"])
     summary = (
-        "Accuracy minus chance by task, in per cent, with intervals over source images and the paper's chance."
+        "Accuracy minus chance by task, in per cent, and the paper's chance. The interval is that of the accuracy "
+        "over source images, moved by the known chance."
     )
     figure = ForestPlot(
         label="task", value="above_chance", colour="model", reference=0, hover=["accuracy", "samples"],
@@ -108,7 +116,24 @@ def by_task(table: pd.DataFrame, interval: Question) -> Analysis:
 
 def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval: Question) -> Analysis:
     """Return accuracy minus chance, averaged over tasks, by the values of one ablation."""
-    rows = _rows(table, ABOVE).dropna(subset=facet)
+    parts, by = _list_variations(_rows(table, ABOVE), facet, name)
+    samples = ["model", "prompt", "seed"]
+    chance = _rows(table, CHANCE).set_index(samples)["value"].rename("chance")
+    parts = parts.join(chance, on=samples)
+    lines = []
+    for names, own in parts.groupby(by, sort=facet != ESTIMATORS):
+        equal = 1 / own.groupby("task")["value"].transform("size")  # equal weights of tasks, as in the headline
+        known = float(np.average(own["chance"], weights=equal))
+        accuracy = (own["value"] + own["chance"]).clip(0, 1)  # sums of rounded numbers
+        e = mean_interval(accuracy, own["cluster"], own["seed"], weights=equal, interval=interval, low=0, high=1)
+        lines.append((*names, e.value - known, e.lo - known, e.hi - known, len(own)))
+    found = pd.DataFrame(lines, columns=[*by, "above_chance", "low", "high", "samples"])
+    return Analysis(name, summary, found, _plot_ablation(found, facet, name))
+
+
+def _list_variations(rows: pd.DataFrame, facet: str, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """Return a row for each variation of each sample, and the columns that tell variations of models apart."""
+    rows = rows.dropna(subset=facet)
     parts = rows.assign(of=rows[facet].map(lambda text: list(read_values(text).items()))).explode("of")
     parts[name], parts["value"] = zip(*parts["of"], strict=True)
     by = ["model", name]
@@ -117,29 +142,85 @@ def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval:
         by.append("chain_of")
     if facet != ESTIMATORS:
         parts = parts.astype(dict.fromkeys(by[1:], int))
-    lines = []
-    for names, own in parts.groupby(by, sort=facet != ESTIMATORS):
-        equal = 1 / own.groupby("task")["value"].transform("size")  # equal weights of tasks, as in the headline
-        e = mean_interval(
-            own["value"], own["cluster"], own["seed"], weights=equal, interval=interval, low=-1, high=1
-        )
-        lines.append((*names, e.value, e.lo, e.hi, len(own)))
-    found = pd.DataFrame(lines, columns=[*by, "above_chance", "low", "high", "samples"])
-    title = "accuracy minus chance"
-    figure = (
-        ForestPlot(label=name, value="above_chance", colour="model", reference=0, title=title)
-        if facet == ESTIMATORS
-        else LinePlot(
-            x=name,
-            y="above_chance",
-            colour="model",
-            scale="log",
-            reference=0,
-            y_title=title,
-            facet="chain_of" if facet == STEPS else None,
-        )
+    return parts.reset_index(drop=True), by
+
+
+def _plot_ablation(found: pd.DataFrame, facet: str, name: str) -> ForestPlot | LinePlot:
+    """Draw accuracy minus chance by the values of one ablation. No line joins values of different chains."""
+    value, title = "above_chance", "accuracy minus chance"
+    if facet == ESTIMATORS:
+        return ForestPlot(label=name, value=value, colour="model", reference=0, title=title)
+    return LinePlot(
+        x=name,
+        y=value,
+        colour="model",
+        scale="levels",
+        reference=0,
+        y_title=title,
+        facet="chain" if facet == STEPS else None,
+        data=_name_chains(found) if facet == STEPS else None,
     )
-    return Analysis(name, summary, found, figure)
+
+
+def _name_chains(found: pd.DataFrame) -> pd.DataFrame:
+    return found.assign(chain="chain of " + found["chain_of"].astype(str) + " steps")
+
+
+def _plot_pairs(facet: str, name: str) -> ForestPlot | LinePlot:
+    """Draw the scores of pairs by the values of one ablation, each score in its own panel."""
+    title = "share of pairs"
+    if facet == ESTIMATORS:
+        ticks = {"chance": "chance"}
+        return ForestPlot(label=name, value="accuracy", colour="model", facet="score", ticks=ticks, title=title)
+    note = "Chance is 1/4, of the group score 1/6."
+    return LinePlot(x=name, y="accuracy", colour="model", facet="score", scale="levels", y_title=title, note=note)
+
+
+def analyse_pairs(study: Study) -> Iterator[Analysis]:
+    """Yield the ablations of scores of pairs: text, image and group score by each hyperparameter."""
+    table = study.table
+    for facet, (name, summary) in ABLATIONS.items():
+        if facet not in table or not table[facet].notna().any():
+            continue
+        lines = []
+        for score, chance in PAIR_CHANCE.items():
+            parts, by = _list_variations(_rows(table, score), facet, name)
+            for names, own in parts.groupby(by, sort=facet != ESTIMATORS):
+                e = mean_interval(
+                    own["value"], own["cluster"], own["seed"], interval=study.interval, low=0, high=1
+                )
+                lines.append((score, *names, e.value, e.lo, e.hi, chance, len(own)))
+        found = pd.DataFrame(lines, columns=["score", *by, "accuracy", "low", "high", "chance", "pairs"])
+        summary = summary.replace("Accuracy minus chance", "Text, image and group score")
+        yield Analysis(name, summary, found, _plot_pairs(facet, name))
+
+
+def picked_captions(table: pd.DataFrame) -> Analysis:
+    """Return the samples that are decided wrongly, with the caption that was picked."""
+    rows = _rows(table, ACCURACY)
+    wrong = rows[rows["value"] < 1]
+    captions = wrong["because"].str.removeprefix(PICKED).str.removesuffix(")").str.rpartition(RIGHT)
+    found = wrong[["model", "task", "prompt", "seed"]].assign(right=captions[2], picked=captions[0])
+    summary = "Samples whose right caption was not picked alone, with the picked captions; several are tied."
+    return Analysis("picked captions", summary, found.reset_index(drop=True))
+
+
+def repeats(table: pd.DataFrame) -> Analysis:
+    """Return accuracy minus chance by task and repeat, with mean and standard deviation over the repeats."""
+    rows = _rows(table, ABOVE)
+    means = rows.groupby(["model", "task", "repeat"], sort=False)["value"].mean().reset_index()
+    every = means.groupby(["model", "repeat"], sort=False)["value"].mean().reset_index().assign(task="all")
+    each = pd.concat([means, every], ignore_index=True)
+    wide = each.pivot_table(index=["model", "task"], columns="repeat", values="value", sort=False)
+    wide = 100 * wide.rename_axis(columns=None)
+    found = wide.rename(columns=lambda repeat: f"repeat {repeat}").assign(
+        mean=wide.mean(axis=1), deviation=wide.std(axis=1, ddof=1)
+    )
+    summary = (
+        "Accuracy minus chance in per cent in each repeat, with other samples and other noise; their mean and "
+        "standard deviation. Task `all`: the mean over tasks."
+    )
+    return Analysis("repeats", summary, found.reset_index())
 
 
 def calls(table: pd.DataFrame) -> Analysis:

@@ -20,10 +20,14 @@ from .samples import PAPER_CHANCE, find_fault
 
 ABOVE, ABOVE_PAPER, ACCURACY, CHANCE = "above_chance", "above_papers_chance", "accuracy", "chance"
 NONE: Mapping[str, str] = {}
+PICKED, RIGHT = "picked: ", " (right: "
+"""Texts before the picked and the right caption in the reason of a row of `accuracy`."""
 
 
 class Choices(TableMetric):
     """Metric of accuracy above chance in picking the right caption of each image."""
+
+    computes_headline = True
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Check that every prompt is a sample of one image with captions.
@@ -47,8 +51,11 @@ class Choices(TableMetric):
         """
         assert prompt.answer is not None  # see `check`
         right, chance = share(scores, prompt.answer), 1 / len(prompt.texts)
+        best = np.flatnonzero(scores == scores.max())
+        picked = " | ".join(prompt.texts[caption] for caption in best)
         yield Row(ABOVE, right - chance, facets)
-        yield Row(ACCURACY, right)
+        wrong = "" if right == 1 else f"{RIGHT}{prompt.text})"
+        yield Row(ACCURACY, right, because=f"{PICKED}{picked}{wrong}")
         yield Row(CHANCE, chance)
 
     def prepare(self, table: pd.DataFrame) -> _TaskMeans:

@@ -8,6 +8,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from t2i_core.api import LikelihoodTerms
@@ -79,7 +80,7 @@ class SelfEval(Choices):
             if not options.gives_up:
                 facets, rows = self._with_all_terms(prompt, terms, scores[0])
                 yield from rows
-                steps |= vary_steps(prompt, terms["log_p"][..., : len(prompt.texts)])
+                steps |= vary_steps(terms["log_p"][..., : len(prompt.texts)], partial(score_above_chance, prompt))
             yield from self.score_decision(
                 prompt, scores[0], {**facets, **({STEPS: write_values(steps)} if steps else {})}
             )
@@ -110,7 +111,11 @@ class SelfEval(Choices):
             estimate = log_likelihood(terms, estimator)
             rows.append(Row(GAIN, float(estimate[prompt.answer] - estimate[-1])))
         trials = sum_over_steps(terms, estimator.startswith("q-"))[:, :captions]
-        facets = {TRIALS: vary_trials(prompt, trials, estimator), ESTIMATORS: vary_estimator(prompt, terms)}
+        decide = partial(score_above_chance, prompt)
+        facets = {
+            TRIALS: vary_trials(trials, estimator, decide),
+            ESTIMATORS: vary_estimator(terms, lambda estimates: decide(estimates[:captions])),
+        }
         return {name: write_values(found) for name, found in facets.items()}, rows
 
 
@@ -142,8 +147,9 @@ class SelfEvalElbo(Choices):
         facets: dict[str, str] = {}
         if not self.options.gives_up:
             yield from z_rows(values)
-            trials = vary_trials(prompt, values.mean(axis=1), "mean")
-            facets = {TRIALS: write_values(trials), STEPS: write_values(vary_steps(prompt, values))}
+            decide = partial(score_above_chance, prompt)
+            trials = vary_trials(values.mean(axis=1), "mean", decide)
+            facets = {TRIALS: write_values(trials), STEPS: write_values(vary_steps(values, decide))}
         yield from self.score_decision(prompt, score_remaining(values), facets)
         yield from call_rows([answer], self.options.trials * self.options.steps * len(prompt.texts))
         yield Note(f"{describe_terms(self.options, 'timesteps')}; {describe_elimination(self.options)}")

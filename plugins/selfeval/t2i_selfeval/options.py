@@ -64,10 +64,11 @@ class _Chain(Options):
         "without 1/N. log-mean-exp: log of the mean probability. With q-, log q(x_t | x_t-1) is subtracted first; "
         "the mean is then the bound on log p(x), and log-mean-exp converges to log p(x).",
     )
-    chain: Literal["forward", "free-running"] = Field(
+    chain: Literal["forward", "free-running", "free-running-mean"] = Field(
         "forward",
-        description="Input of the denoiser: the noised image (forward, equations 6 to 9), or its own means from "
-        "x_T on (free-running, section 3.3).",
+        description="Input of the denoiser. forward: the noised image (equations 6 to 9). free-running: samples "
+        "of the model's own reverse process from x_T on (section 3.3). free-running-mean: the means of this "
+        "process, which the paper does not have.",
     )
     noise: Literal["step", "trial", "marginal"] = Field(
         "step",
@@ -116,7 +117,7 @@ class SelfEvalOptions(_Chain, EliminationOptions):
     def gives_up(self) -> bool:
         """True if captions may be eliminated; only a mean of terms can be estimated from a part of them."""
         means = self.estimator in ("mean", "sum", "q-mean")
-        return not (self.exact or self.minus_empty or self.chain == "free-running") and means
+        return not (self.exact or self.minus_empty or self.chain != "forward") and means
 
 
 class ElboOptions(EliminationOptions):

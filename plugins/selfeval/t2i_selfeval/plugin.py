@@ -10,8 +10,8 @@ from t2i_core.api import About, Measure, Metric, MetricInfo, Preset, Prompt, Pro
 from t2i_core.api.errors import BadPrompts
 
 from .options import ElboOptions, SelfEvalClipOptions, SelfEvalOptions, WinogroundOptions
+from .task_sources import CITATION
 
-CITATION = "SelfEval: Leveraging the discriminative nature of generative models for evaluation"
 ELBO_CITATION = "Li et al.: Your Diffusion Model is Secretly a Zero-Shot Classifier. ICCV 2023"
 WINOGROUND_CITATION = "Thrush et al.: Winoground - Probing Vision and Language Models. CVPR 2022"
 _CODE = (
@@ -20,7 +20,9 @@ _CODE = (
 )  # fmt: skip
 
 _DECISIONS = (
-    Measure("above_chance", "Mean over tasks of accuracy minus chance.", low=-1, high=1, facets=("task",)),
+    Measure(
+        "above_chance", "Mean over tasks of accuracy minus chance.", low=-1, high=1, facets=("task", "repeat")
+    ),
     Measure(
         "above_papers_chance",
         "Mean over tasks of accuracy minus the chance levels of the paper's Table 2.",
@@ -96,7 +98,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
         ),
         Preset(
             name="selfeval-free-running",
-            summary="SelfEval with a denoiser that sees its own means (section 3.3 of the paper).",
+            summary="SelfEval with a denoiser that sees samples of its own reverse process (section 3.3).",
             of="t2i-selfeval/selfeval",
             options={"chain": "free-running"},
         ),

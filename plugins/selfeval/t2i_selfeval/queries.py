@@ -10,12 +10,15 @@ from t2i_core.api import Need, Query, Sample
 from t2i_core.api.image import Image, load_image
 
 from .options import ElboOptions, SelfEvalOptions, TermsOptions, WinogroundOptions
+from .samples import REPEAT
 
 NEED = "likelihood"
 GREY = Path(__file__).with_name("grey.png")
 """A plain grey image that replaces every sample's image in blind runs."""
 
 EMPTY = ""
+REPEAT_STRIDE = 1_000_000
+"""Difference between the noise seeds of two repeats, so that no seed of one is a seed of the other."""
 
 Params = Mapping[str, Any]
 
@@ -38,8 +41,9 @@ def build_need(
         sample = samples[0]
         texts = (*sample.prompt.texts, EMPTY) if empty else sample.prompt.texts
         images: tuple[Image, ...] = (load_image(GREY),) if blind else sample.own_images
-        # All samples of one seed share their noise; another seed repeats the measurement with other noise.
-        return [Query((image,), texts, {**own, "seed": sample.seed}) for own in params for image in images]
+        # All samples of one seed and repeat share their noise; another repeats the measurement with other noise.
+        seed = sample.seed + REPEAT_STRIDE * (int(sample.prompt.facets.get(REPEAT, 1)) - 1)
+        return [Query((image,), texts, {**own, "seed": seed}) for own in params for image in images]
 
     return Need(NEED, "likelihood", source="model", images="prompt", queries=queries, params=params)
 

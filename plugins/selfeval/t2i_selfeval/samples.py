@@ -39,6 +39,12 @@ PAPER_CHANCE: Mapping[str, float] = {
 PAIRS = "winoground"
 """Name of the task of pairs."""
 
+PAIR_CHANCE: Mapping[str, float] = {"text": 1 / 4, "image": 1 / 4, "group": 1 / 6}
+"""The scores of pairs, with their chance levels for random scores of images under captions."""
+
+REPEAT = "repeat"
+"""The facet of samples that were drawn several times: 1 for the first draw. Each repeat has its own noise, too."""
+
 Facets = Mapping[str, str | int | float]
 
 
@@ -110,6 +116,8 @@ def find_fault(prompt: Prompt, images: int) -> str | None:
             return f"`text` must be the right caption, texts[{prompt.answer}]"
         if not prompt.facets.get("task"):
             return "the facet `task` is missing; name the task of the sample"
+        if not isinstance(repeat := prompt.facets.get(REPEAT, 1), int) or repeat < 1:
+            return f"the facet `repeat` must be a whole number from 1 (got {repeat!r})"
     elif len(prompt.texts) != images:
         return f"`texts` must hold one caption for each of the two images (got {len(prompt.texts)})"
     elif prompt.text != prompt.texts[0]:

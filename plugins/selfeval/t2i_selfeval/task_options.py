@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, field_validator
 from t2i_core.api import Options
@@ -118,6 +118,29 @@ class AroOrderOptions(TaskOptions):
         "one", description="Captions to take of each image: one, drawn by the seed, or all."
     )
     most_words: int = Field(30, ge=2, description="Maximum number of words; longer captions are cut, as in ARO.")
+
+
+SourceName = Literal[
+    "tifa", "clevr", "clevr-two-object", "clevr-rel", "aro-attribution", "aro-relation", "aro-order"
+]
+
+
+class ProtocolOptions(Options):
+    """Options of `selfeval-tasks`."""
+
+    limit: int | None = Field(
+        1000,
+        ge=1,
+        description="Maximum number of samples of each task (the paper: 1,000), taken evenly from its data sets; "
+        "none: all.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of the selection of samples in the first repeat.")
+    repeats: int = Field(
+        1, ge=1, description="Number of draws of samples and noise (the paper: 3); samples may recur."
+    )
+    sources: tuple[SourceName, ...] = Field(
+        get_args(SourceName), min_length=1, description="Data sets to take samples of."
+    )
 
 
 class PairOptions(Options):

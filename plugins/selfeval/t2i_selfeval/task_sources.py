@@ -16,9 +16,11 @@ from .task_options import (
     BindingOptions,
     ClevrOptions,
     PairOptions,
+    ProtocolOptions,
     TifaOptions,
 )
 
+CITATION = "SelfEval: Leveraging the discriminative nature of generative models for evaluation"
 _ARO = (
     "Yuksekgonul et al.: When and why vision-language models behave like bags-of-words, and what to do about it? "
     "ICLR 2023"
@@ -38,6 +40,15 @@ def _read(module: str, name: str = "prompts") -> Callable[[Setup[Any]], Iterable
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
     """Return the sources of SelfEval's six tasks, and of Winoground."""
     return [
+        PromptSourceInfo(
+            name="selfeval-tasks",
+            summary="The paper's six tasks, up to 1,000 samples each over all of its data sets, in repeats.",
+            argument="FOLDER: contains TIFA/, CLEVR_v1.0/, clevr-binding/, ARO/ and COCO/coco_karpathy_test.json",
+            needs_argument=True,
+            options=ProtocolOptions,
+            about=About(citation=CITATION, notes="Licences: those of the sources tifa to aro-order."),
+            prompts=_read("protocol"),
+        ),
         PromptSourceInfo(
             name="tifa",
             summary="Captions about colour, count and position from TIFA's questions on COCO.",

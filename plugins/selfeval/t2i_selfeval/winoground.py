@@ -17,12 +17,14 @@ from t2i_core.api.metric_input import Unit
 from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
+from t2i_core.api.study import Analysis, Study
 
-from .estimators import Floats, Terms, UnusableTerms, log_likelihood, negate_errors
+from .ablation import ESTIMATORS, STEPS, TRIALS, list_estimators, vary_steps, vary_trials, write_values
+from .estimators import Floats, Terms, UnusableTerms, log_likelihood, negate_errors, sum_over_steps
 from .metrics import CALLS, build_embedding_need, compute_cosines, describe_amount, note_truncation
 from .options import WinogroundOptions
 from .queries import NEED, build_need, chain_params
-from .samples import find_fault
+from .samples import PAIR_CHANCE, find_fault
 
 CHANCE = "chance: text 25 %, image 25 %, group 16.7 %"
 
@@ -67,8 +69,13 @@ class Winoground(Metric):
                 raise BadPrompts(f"winoground: prompt {prompt.id!r}: {fault}")
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Yield the rows of one pair, each 0 or 1, the calls of the denoiser, and a note on the settings."""
+        """Yield the rows of one pair, each 0 or 1, the calls of the denoiser, and a note on the settings.
+
+        Rows of scores by the model have facets with the decisions for fewer trials, fewer steps and other
+        estimators.
+        """
         observed = unit.one()
+        facets: dict[str, dict[str, str]] = {}
         if self.options.by == "clip":
             found = compute_cosines(observed)
             if isinstance(found, Failure):
@@ -77,23 +84,61 @@ class Winoground(Metric):
             yield from note_truncation(observed)
         else:
             answers = observed.all(NEED)
+            terms = [answer.terms for answer in answers]
             try:
-                found = np.stack([self._scores(answer.terms) for answer in answers])
+                found = self._subtract(np.stack([self._scores(own) for own in terms]))
+                facets = {measure: self._vary(terms, measure) for measure in PAIR_CHANCE}
             except UnusableTerms as why:
                 yield Failure(str(why))
                 return
             yield Row(CALLS, float(sum(answer.calls for answer in answers)))
         for measure, right in score_pair(found).items():
-            yield Row(measure, float(right))
+            yield Row(measure, float(right), facets.get(measure, {}))
         yield Note(f"{self._describe()}; {CHANCE}")
 
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield the scores by number of trials and steps, and by estimator."""
+        from .analyses import analyse_pairs
+
+        yield from analyse_pairs(study)
+
     def _scores(self, terms: Terms) -> Floats:
-        """Return the scores of one image under the two captions."""
+        """Return the scores of one image under all captions."""
         if self.options.by == "error":
             found: Floats = negate_errors(terms, weighted=False).mean(axis=(0, 1))
         else:
             found = log_likelihood(terms, self.options.estimator)
-        return found[:2] - found[2] if self.options.minus_empty else found
+        return found
+
+    def _subtract(self, scores: Floats) -> Floats:
+        """Return the scores of shape (2 images, 2 captions), less those of the empty caption if asked for."""
+        return scores[:, :2] - scores[:, 2:] if self.options.minus_empty else scores
+
+    def _vary(self, terms: Sequence[Terms], measure: str) -> dict[str, str]:
+        """Return the facets of a row: one decision of a pair by number of trials and steps, and by estimator."""
+
+        def decide(scores: Floats) -> float:
+            return float(score_pair(self._subtract(scores))[measure])
+
+        if self.options.by == "error":
+            errors = np.stack([negate_errors(own, weighted=False) for own in terms], axis=2)
+            found = {TRIALS: vary_trials(errors.mean(axis=1), "mean", decide), STEPS: vary_steps(errors, decide)}
+        else:
+            estimator = self.options.estimator
+            trials = np.stack([sum_over_steps(own, estimator.startswith("q-")) for own in terms], axis=1)
+            # the prior differs between images, so each step gets its part of it
+            steps = np.stack(
+                [own["log_p"] + own["log_prior"][:, None] / own["log_p"].shape[1] for own in terms], axis=2
+            )
+            found = {
+                TRIALS: vary_trials(trials, estimator, decide),
+                STEPS: vary_steps(steps, decide),
+                ESTIMATORS: {
+                    name: decide(np.stack([log_likelihood(own, name) for own in terms]))
+                    for name in list_estimators(terms[0])
+                },
+            }
+        return {name: write_values(values) for name, values in found.items()}
 
     def _describe(self) -> str:
         options = self.options

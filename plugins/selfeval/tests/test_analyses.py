@@ -27,7 +27,7 @@ def table() -> pd.DataFrame:
         for task, right in tasks.items():
             for n, value in enumerate(right):
                 own = {"model": model, "task": task, "prompt": f"{task}-{n}", "cluster": f"{task}-{n}", "seed": 0}
-                steps = f"5/10={value - 0.5:g} 10/10={value - 0.25:g} 5/5=0.25"
+                steps = f"5/10={0.75 - value:g} 10/10={value - 0.25:g} 5/5=0.25"
                 facets = {"by_trials": f"1=0.25 2={value - 0.25:g}", "by_steps": steps}
                 rows.append({**own, **facets, "measure": "above_chance", "value": value - 0.25})
                 measures = {"accuracy": value, "chance": 0.25, "calls": 10, "calls_unpruned": 40}
@@ -53,6 +53,7 @@ def test_tasks_stand_beside_chance_and_the_papers() -> None:
     assert (line["accuracy"], line["chance"], line["above_chance"], line["papers_chance"]) == (75, 25, 50, 25)
     assert line["low"] < 50 < line["high"]
     assert (line["samples"], line["images"]) == (4, 4)
+    assert ((tasks["low"] >= -25) & (tasks["high"] <= 75)).all()  # no accuracy lies outside 0 to 1
 
 
 def test_ablations_are_read_back() -> None:
@@ -62,7 +63,7 @@ def test_ablations_are_read_back() -> None:
     assert trials["old", 2] == 0.0  # 2 of 8
     assert list(trials.index) == [("new", 1), ("new", 2), ("old", 1), ("old", 2)]
     steps = found["steps"].table.set_index(["model", "steps", "chain_of"])["above_chance"]
-    assert (steps["old", 5, 5], steps["old", 5, 10]) == (0.25, -0.25)
+    assert (steps["old", 5, 5], steps["old", 5, 10]) == (0.25, 0.5)
     assert "estimator" not in found
 
 
@@ -108,7 +109,44 @@ def test_people_agree_as_often_as_they_do(tmp_path: Path) -> None:
     assert people.loc["all", "low"] < 2 / 3 < people.loc["all", "high"]
 
 
+def test_wrongly_picked_captions_are_listed() -> None:
+    rows = table()
+    picked = rows["measure"] == "accuracy"
+    rows["because"] = None
+    rows.loc[picked & (rows["value"] == 1), "because"] = "picked: a cat"
+    rows.loc[picked & (rows["value"] == 0), "because"] = "picked: a dog (small) (right: a cat (right))"
+    found = {a.name: a for a in analyse(Study(rows, pd.DataFrame(), Path()), None)}["picked captions"].table
+    assert len(found) == 9
+    assert set(zip(found["right"], found["picked"], strict=True)) == {("a cat (right)", "a dog (small)")}
+
+
+def test_peoples_preferences_stand_beside_the_accuracies_of_each_task(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text(VOTES)
+    both = study(file)["people by task"].table.set_index(["task", "model"])
+    # of five clear preferences on colour, two are for new
+    assert both.loc[("colour", "new"), "people"] == pytest.approx(100 * 2 / 5)
+    assert both.loc[("colour", "old"), "people"] == pytest.approx(100 * 3 / 5)
+    assert both.loc[("spatial", "new"), ["people", "above_chance"]].tolist() == [100, 25]
+    assert both["preferences"].tolist() == [5, 5, 1, 1]
+    # over four captions; of one caption nothing is known
+    columns = ["people low", "people high"]
+    assert both.loc[("colour", "new"), columns].tolist() == pytest.approx([0.0931, 99.7907], abs=1e-3)
+    assert both.loc[("colour", "old"), columns].tolist() == pytest.approx([0.2093, 99.9069], abs=1e-3)
+    assert both.loc[("spatial", "new"), columns].tolist() == [0, 100]
+
+
 SHORT = "prompt,left,right,verdict,judge\n"
+
+
+def test_ties_alone_are_said_and_stop_no_analysis(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text(f"{SHORT}colour-1,new,old,tie,ann\ncolour-2,old,new,both-bad,ann\nspatial-0,new,old,tie,ann\n")
+    found = study(file)
+    assert found["people"].table.set_index("task").loc["all", ["agree", "disagree", "ties"]].tolist() == [0, 0, 3]
+    assert found["people by task"].table.empty
+    assert found["people by task"].figure is None
+    assert found["people by task"].summary == "All 3 preferences between the run's models are ties."
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def one_line(done: Any, code: int) -> str:
     return line
 
 
+@pytest.mark.long
 def test_it_scores_and_says_how(t2i: Any, asked: Any, tmp_path: Path) -> None:
     done = t2i(*asked(exact=True, also_steps=[2]))
     assert done.exit_code == 0, done.output
@@ -99,6 +100,7 @@ def test_any_batch_size_gives_the_same_numbers(checkpoint: Any, samples: Any, tm
     assert found[2] == pytest.approx(found[0], rel=1e-4)
 
 
+@pytest.mark.long
 def test_it_goes_on_at_the_sample_where_it_stopped(
     t2i: Any, asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("delta", "tau", "trials"), [(1, 0.0, 1), (2, 4.0, 4)])
 def test_accuracy_is_what_distance_and_noise_make_of_it(
     delta: float, tau: float, trials: int, gaussian_captions: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -219,6 +219,69 @@ def test_the_empty_captions_likelihood_can_be_subtracted(bench: Any) -> None:
     assert values(bench.measured(less, sample, *answers)) == {"text": 1, "image": 1, "group": 1, "calls": 0}
 
 
+def test_pairs_are_decided_with_fewer_trials_and_steps_and_by_each_estimator(bench: Any) -> None:
+    sample = pair("p", ("a.png", "b.png"), ("one", "two"), "test")
+    # (trials, steps, captions): the second trial errs about the first image, the first step about the second
+    first = bench.terms([[[2.0, 0.0], [2.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]])
+    second = bench.terms([[[1.0, 0.0], [0.0, 3.0]], [[1.0, 0.0], [0.0, 3.0]]])
+    metric = bench.metric(Winoground, WinogroundOptions, trials=2, steps=2)
+    rows = {row.measure: row for row in bench.measured(metric, sample, first, second) if isinstance(row, Row)}
+    assert values(rows.values())["text"] == 1
+    assert read_values(rows["text"].facets["by_trials"]) == {"1": 0.5, "2": 1}
+    assert read_values(rows["text"].facets["by_steps"]) == {"1/2": 1, "2/2": 1}
+    by_error = bench.metric(Winoground, WinogroundOptions, trials=1, steps=2, by="error")
+    errors = [bench.errors([[[0.1, 0.2], [0.1, 0.2]]]), bench.errors([[[0.2, 0.3], [0.3, 0.1]]])]
+    text, image, _ = (r for r in bench.measured(by_error, sample, *errors) if isinstance(r, Row) and r.facets)
+    assert (text.value, image.value) == (1, 0)
+    assert "by_estimator" not in text.facets
+
+
+def test_estimators_steps_and_the_empty_caption_change_the_decisions_about_pairs(bench: Any) -> None:
+    sample = pair("p", ("a.png", "b.png"), ("one", "two"), "test")
+    # (trials, steps, captions), the last caption is the empty one
+    log_p = np.array([[[2, 2, 2], [-2, 1, -3]], [[2, -4, 2], [-2, -1, -3]]], float)
+    log_q = np.array([[[1, 3, -3], [1, 3, -3]], [[4, 0, -3], [4, 0, -3]]], float)
+    other = np.array([[[0, 5, 1], [0, 5, 1]]] * 2, float)
+
+    def measure(minus_empty: bool) -> dict[str, Row]:
+        n = 3 if minus_empty else 2
+        first = bench.terms(log_p[..., :n], log_q=log_q[..., :n])
+        metric = bench.metric(Winoground, WinogroundOptions, trials=2, steps=2, minus_empty=minus_empty)
+        rows = bench.measured(metric, sample, first, bench.terms(other[..., :n]))
+        return {row.measure: row for row in rows if isinstance(row, Row)}
+
+    def read(row: Row) -> list[list[float]]:
+        return [list(read_values(row.facets[by]).values()) for by in ("by_trials", "by_steps", "by_estimator")]
+
+    plain, less = measure(False), measure(True)
+    # The first image by its captions, over trials: sums of steps 0, 0 and 3, -5, so means 0 and -1, log-mean-exp 0
+    # and 2.3; less log q -2, -8 and -3, -5, so means -5 and -4, log-mean-exp -2.7 and -3.6. The second step alone
+    # has the means -2 and 0.
+    text = [[0.5, 1], [0, 1], [1, 0, 0, 1]]
+    assert read(plain["text"]) == read(less["text"]) == text
+    # The second image has 0 and 10, so the first caption does not prefer its own image.
+    assert read(plain["image"]) == [[0, 0], [0, 0], [0, 0, 0, 0]]
+    # The empty caption has -1 (less log q: 5) for the first image, 2 for the second; in the second step -3 and 1.
+    assert read(less["image"]) == [[1, 1], [1, 1], [1, 1, 0, 0]]
+    assert read(less["group"]) == [[0.5, 1], [0, 1], [1, 0, 0, 0]]
+
+
+def test_each_repeat_has_its_own_noise(selfeval: Any, on_disk: Any) -> None:
+    again = replace(on_disk[0], facets={**on_disk[0].facets, "repeat": 2})
+    seeds = [queries(selfeval(), sample, seed=3)[0].params["seed"] for sample in (on_disk[0], again)]
+    assert seeds[0] == 3
+    assert seeds[1] > 1000
+    with pytest.raises(BadPrompts, match="`repeat` must be a whole number from 1"):
+        selfeval().check([replace(again, facets={**again.facets, "repeat": "two"})])
+
+
+def test_the_picked_caption_is_kept(bench: Any, selfeval: Any) -> None:
+    log_p = np.ones((1, 2, 3)) * [1.0, 4.0, 4.0]
+    rows = bench.measured(selfeval(), bench.prompt(captions=3), bench.terms(log_p))
+    (accuracy,) = (row for row in rows if isinstance(row, Row) and row.measure == "accuracy")
+    assert accuracy.because == "picked: a blue ball | a green ball (right: a red ball)"
+
+
 def test_an_images_own_prior_counts_between_images(bench: Any) -> None:
     sample = pair("p", ("a.png", "b.png"), ("one", "two"), "test")
     own = [bench.terms(np.array([[[1.0, 0.0]]])), bench.terms(np.array([[[0.0, 1.0]]]))]

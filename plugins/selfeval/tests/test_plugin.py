@@ -112,6 +112,9 @@ class TestSelfEvalClip(OfChoices):
     name = "selfeval-clip"
     judge = EMBEDDER
 
+    def test_a_comparison_counts_samples(self, run: Run) -> None:
+        assert run.comparisons == []  # the metric uses no model
+
 
 class TestWinoground(OfChoices):
     __test__ = True

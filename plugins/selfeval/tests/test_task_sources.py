@@ -598,13 +598,63 @@ def test_a_malformed_winoground_is_told(winoground, tmp_path_factory):
     assert f"{table}: cannot be read" in refused("winoground-pairs", folder)
 
 
+# The paper's protocol
+
+
+@pytest.fixture
+def protocol(tifa, clevr, tmp_path_factory):
+    """A folder with the data sets that the other tests make."""
+    folder = tmp_path_factory.mktemp("protocol")
+    (folder / "TIFA").symlink_to(tifa)
+    (folder / "CLEVR_v1.0").symlink_to(clevr)
+    return folder
+
+
+TIFA_AND_CLEVR = ("tifa", "clevr")
+
+
+def test_a_task_has_at_most_its_limit_over_all_data_sets(protocol):
+    few = read("selfeval-tasks", protocol, sources=TIFA_AND_CLEVR, limit=4)
+    count = Counter((prompt.facets["task"], prompt.facets["source"]) for prompt in few)
+    # TIFA has one sample of each of its tasks; CLEVR fills the rest, but gives no position here
+    assert count == {
+        ("colour", "tifa"): 1, ("colour", "clevr"): 3, ("count", "tifa"): 1, ("count", "clevr"): 3,
+        ("shape", "clevr"): 4, ("spatial", "tifa"): 1,
+    }  # fmt: skip
+    assert list(dict.fromkeys(prompt.facets["task"] for prompt in few)) == ["colour", "count", "shape", "spatial"]
+
+
+def test_repeats_draw_again_in_one_list(protocol):
+    def drawn(**options):
+        return read("selfeval-tasks", protocol, sources=TIFA_AND_CLEVR, limit=4, **options)
+
+    repeats = drawn(repeats=3)
+    assert Counter(prompt.facets["repeat"] for prompt in repeats) == {1: 13, 2: 13, 3: 13}
+    assert len({prompt.id for prompt in repeats}) == len(repeats)
+    for number in (1, 2, 3):
+        own = [(p.text, p.images, p.cluster) for p in repeats if p.facets["repeat"] == number]
+        assert own == [(p.text, p.images, p.cluster) for p in drawn(seed=number - 1)]
+
+
+def test_the_sources_of_a_task_share_its_limit():
+    from t2i_selfeval.tasks.protocol import share_evenly
+
+    assert share_evenly([[1, 2, 3], [4], [5, 6, 7]], 6) == [1, 2, 3, 4, 5, 6]
+    assert share_evenly([[1, 2, 3], [4], [5, 6, 7]], 3) == [1, 4, 5]
+    assert share_evenly([[1], []], None) == [1]
+
+
+def test_a_missing_data_set_of_the_protocol_is_told(protocol):
+    assert f"{protocol / 'clevr-binding'}: no such folder" in refused("selfeval-tasks", protocol)
+
+
 # All of them
 
 
 @pytest.mark.parametrize("name", INFOS)
 def test_each_says_its_licence_and_reads_nothing_heavy(name):
     info = INFOS[name]
-    assert info.about.notes.startswith("Licence: ")
+    assert info.about.notes.startswith("Licence")
     assert info.needs_argument
 
 
@@ -634,6 +684,11 @@ class TestTifa(FolderContract):
 class TestClevr(FolderContract):
     name, fixture = "clevr", "clevr"
     options: ClassVar = {"limit": 20}
+
+
+class TestProtocol(FolderContract):
+    name, fixture = "selfeval-tasks", "protocol"
+    options: ClassVar = {"sources": TIFA_AND_CLEVR, "limit": 5, "repeats": 2}
 
 
 class TestClevrBinding(FolderContract):

@@ -20,7 +20,7 @@ from t2i_core.io.prompt_images import PromptImages
 from ..task_options import AroOptions, AroRelationOptions
 from .fields import TaskEntry, find_folder, read_list
 from .parts import crop_image
-from .picking import Draft, build_samples
+from .selection import Draft, build_samples
 
 SPATIAL = frozenset(
     {"above", "at", "behind", "below", "beneath", "in", "in front of", "inside", "on", "on top of"}

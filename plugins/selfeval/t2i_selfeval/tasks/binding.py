@@ -19,7 +19,7 @@ from t2i_core.io.table import read_table
 
 from ..task_options import BindingOptions
 from .fields import find_folder, read_object
-from .picking import Draft, build_samples, derive_rng
+from .selection import Draft, build_samples, derive_rng
 
 _NOUNS = ("cube", "sphere", "cylinder")
 _OPPOSITE = {"front": "behind", "behind": "front", "left": "right", "right": "left"}

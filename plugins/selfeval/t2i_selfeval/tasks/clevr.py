@@ -22,7 +22,7 @@ from t2i_core.api import Prompt, Setup
 
 from ..task_options import ClevrOptions
 from .fields import TaskEntry, find_folder, read_list
-from .picking import Draft, build_samples, derive_rng
+from .selection import Draft, build_samples, derive_rng
 from .words import NUMBERS
 
 T = TypeVar("T")

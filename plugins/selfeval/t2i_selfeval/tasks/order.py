@@ -22,7 +22,7 @@ from t2i_core.api.text import describe_error
 
 from ..task_options import AroOrderOptions, Perturbation
 from .fields import read_list
-from .picking import Draft, build_samples, derive_rng, rank_key
+from .selection import Draft, build_samples, derive_rng, rank_key
 
 Tags = Callable[[list[str]], list[str]]
 """Function from the words of a text to their Penn Treebank tags."""

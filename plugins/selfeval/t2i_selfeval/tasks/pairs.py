@@ -26,7 +26,7 @@ from t2i_core.io.prompt_images import PromptImages
 from ..samples import pair
 from ..task_options import HOW_TO_GET_WINOGROUND, PairOptions
 from .fields import TaskEntry, find_folder, read_lines
-from .picking import rank_key
+from .selection import rank_key
 
 _TEXTS = ("id", "caption_0", "caption_1", "secondary_tag", "collapsed_tag")
 _IMAGES = ("image_0", "image_1")

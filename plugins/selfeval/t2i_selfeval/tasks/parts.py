@@ -11,7 +11,7 @@ from t2i_core.files.digest import digest_file
 from t2i_core.files.image_file import DamagedImage, decode
 from t2i_core.io.prompt_images import PromptImages
 
-from .picking import Draft
+from .selection import Draft
 
 
 def crop_image(draft: Draft, images: PromptImages, dry: bool) -> Path:

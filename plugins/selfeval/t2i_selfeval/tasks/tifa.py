@@ -18,7 +18,7 @@ from t2i_core.api.errors import BadPrompts
 
 from ..task_options import TifaOptions
 from .fields import TaskEntry, find_folder, read_list
-from .picking import Draft, build_samples
+from .selection import Draft, build_samples
 from .words import find_words, replace_match, spell_number
 
 QUESTIONS = "tifa_v1.0_question_answers.json"
