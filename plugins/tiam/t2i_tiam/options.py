@@ -1,16 +1,16 @@
-"""Options of `tiam` and `object-cosine`."""
+"""Options of `tiam`, `object-cosine` and `object-attention`."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 from pydantic import Field
-from t2i_core.api.options import ExecutionOption, Options
+from t2i_core.api.options import BoundedOptions, ExecutionOption, Options
 
 from .references import REFERENCES, Lab
 
 
-class TiamOptions(Options):
+class TiamOptions(BoundedOptions):
     """Options of `tiam`; the defaults are the paper's, and every bound is inclusive."""
 
     confidence: float = Field(0.25, ge=0, le=1, description="Minimum confidence of a detection.")
@@ -41,4 +41,13 @@ class ObjectCosineOptions(Options):
 
     text: Literal["sentence", "label"] = Field(
         "sentence", description="Text to embed for an object: `sentence` (a photo of a car) or `label` (car)."
+    )
+
+
+class ObjectAttentionOptions(Options):
+    """Options of `object-attention`."""
+
+    tokens: Literal["mean", "first", "last"] = Field(
+        "mean",
+        description="Vector of an object whose name has several tokens: their mean, the first, or the last.",
     )

@@ -1,4 +1,4 @@
-"""The plugin: the metrics `tiam` and `object-cosine`, and the prompt sources of the paper's study."""
+"""The plugin: `tiam`, `object-cosine`, `object-attention`, and the prompt sources of the study."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api import About, Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
-from .options import ObjectCosineOptions, TiamOptions
+from .options import ObjectAttentionOptions, ObjectCosineOptions, TiamOptions
 from .sources import TEMPLATES
 from .templates import Template, read_template
 
 if TYPE_CHECKING:
     from .metric import Tiam
+    from .object_attention import ObjectAttention
     from .object_cosine import ObjectCosine
 
 CITATION = (
@@ -65,6 +66,16 @@ def _create_cosine(setup: Setup[ObjectCosineOptions]) -> ObjectCosine:
     return ObjectCosine(setup)
 
 
+def _create_attention(setup: Setup[ObjectAttentionOptions]) -> ObjectAttention:
+    from .object_attention import ObjectAttention
+
+    return ObjectAttention(setup)
+
+
+def _cosine_measure(name: str, summary: str) -> Measure:
+    return Measure(name, summary, low=-1, high=1, higher_is_better=None)
+
+
 def _source(name: str, summary: str, template: Template) -> PromptSourceInfo:
     def prompts(_: Setup[Any]) -> Iterator[Prompt]:
         return template.prompts()
@@ -106,15 +117,30 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_create_cosine,
             code=("object_cosine.py", "options.py", "sources.py", "templates.py"),
             measures=(
-                Measure(
-                    "object-cosine",
-                    "Cosine of the two objects' texts, averaged over prompts of two objects.",
-                    low=-1,
-                    high=1,
-                    higher_is_better=None,
+                _cosine_measure(
+                    "object-cosine", "Cosine of the two objects' texts, averaged over prompts of two objects."
                 ),
             ),
             defaults=Defaults(prompts="tiam-24-2", seeds=1, judges={"embed": "clip-vit-l14"}),
+        ),
+        MetricInfo(
+            name="object-attention",
+            summary="Similarity of the two objects of a prompt in the model's own attention; uses no images.",
+            options=ObjectAttentionOptions,
+            about=About(citation=CITATION),
+            create=_create_attention,
+            code=("object_attention.py", "options.py"),
+            measures=(
+                _cosine_measure(
+                    "state_cosine", "Cosine of the text encoder's states of both objects in the prompt."
+                ),
+                _cosine_measure(
+                    "embedding_cosine", "Cosine of both objects in the text encoder's embedding matrix."
+                ),
+                _cosine_measure("key_cosine", "Cosine of both objects' keys, over all cross-attention heads."),
+                _cosine_measure("value_cosine", "Cosine of both objects' values, over all cross-attention heads."),
+            ),
+            defaults=Defaults(prompts="tiam-28", seeds=1),
         ),
     ]
 

@@ -29,6 +29,7 @@ def test_the_shipped_table_is_the_definition(r, g, b):
     assert load_table(PAPER)[r << 16 | g << 8 | b] == plain_nearest(r, g, b)
 
 
+@pytest.mark.long
 def test_the_shipped_table_equals_the_exact_conversion():
     rgb = np.random.default_rng(0).integers(0, 256, (1_000_000, 3))
     code = rgb[:, 0] << 16 | rgb[:, 1] << 8 | rgb[:, 2]
@@ -40,6 +41,7 @@ def test_the_shipped_table_is_what_the_script_makes():
     np.testing.assert_array_equal(load_table(PAPER), compute_table(PAPER))
 
 
+@pytest.mark.long
 def test_a_table_for_other_references_is_computed_with_ties_to_the_first():
     references = ((50.0, 0.0, 0.0), (0.0, 0.0, 0.0), (50.0, 0.0, 0.0))
     table = load_table(references)

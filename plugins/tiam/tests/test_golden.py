@@ -1,4 +1,8 @@
-"""The golden cases, each under its number. tiam-04, rasterising polygons, is for judges that give polygons."""
+"""The golden cases, each under its number. tiam-04, rasterising polygons, is for judges that give polygons.
+
+Their values were computed by running the authors' published code; `how_computed` says which. The file holds inputs
+and numbers, no code.
+"""
 
 import numpy as np
 import pandas as pd

@@ -62,6 +62,7 @@ def test_prompts_that_expect_nothing_or_an_unknown_colour_are_refused(world):
     metric.check([world.prompt("red car")])
 
 
+@pytest.mark.long
 def test_other_references_are_an_option(world):
     red_is_white = {"red": (100.0, 0.0, 0.0), "other": (0.0, 0.0, 0.0)}
     image = world.strip(("car", 0.9, {"white": 9}))

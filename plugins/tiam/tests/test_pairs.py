@@ -10,13 +10,15 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import pearsonr, spearmanr
-from t2i_core.api import Embedding, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
+from t2i_core.api import Embedding, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, TextAttention, Unit
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric_input import Answer
+from t2i_core.api.metric_input import Answer, Observed
 from t2i_core.api.metric_output import Excluded, Row
 from t2i_tiam.labels import LABELS
+from t2i_tiam.object_attention import NEED as NEED_ATTENTION
+from t2i_tiam.object_attention import ObjectAttention
 from t2i_tiam.object_cosine import NEED, ObjectCosine
-from t2i_tiam.options import ObjectCosineOptions
+from t2i_tiam.options import ObjectAttentionOptions, ObjectCosineOptions
 from t2i_tiam.study.mantel import mantel
 from t2i_tiam.study.scaling import align_points, scale
 from t2i_tiam.study.wu_palmer import load_similarities
@@ -70,7 +72,7 @@ def test_pairs_have_an_interval_over_seeds(runs):
 
 def test_figures_of_pairs_stand_beside_their_own_table(found):
     assert found["pairs"].figure is not None
-    assert found["pairs and words"].figure is None
+    assert found["pairs and words"].figure.data is not None
 
 
 def test_maps_of_further_models_lie_on_the_first(runs):
@@ -105,13 +107,88 @@ def test_the_map_places_the_objects(found):
     assert 0 < table["stress"].iloc[0] < 0.5
 
 
-def test_correlations_with_words(found):
-    pairs = found["pairs"].table
-    table = found["pairs and words"].table.set_index("with")
+def test_correlations_with_words_are_over_prompts(runs):
+    """Each order of two objects counts with its own score, as in the paper's Table 7."""
+
+    def there(prompt, seed):
+        a, b = (o.cls.name for o in prompt.scene.objects)
+        return [True, seed < (len(a) + 2 * len(b)) % 5]
+
+    prompts = runs.prompts(TWO, *OBJECTS)
+    rows = runs.rows("m", prompts, range(4), there)
+    cosines = {p.id: 0.5 + len(set(p.id)) / 100 + (p.id < "cat") / 10 for p in prompts}
+    others = pd.DataFrame([line("object-cosine", p, value) for p, value in cosines.items()])
+    table = runs.analyses(runs.study(rows, others=others))["pairs and words"].table.set_index("with")
     assert list(table.index) == ["wu_palmer", "cosine"]
-    assert table.loc["wu_palmer", "r"] == pytest.approx(pearsonr(pairs["d"], pairs["wu_palmer"]).statistic)
-    assert table.loc["cosine", "rho"] == pytest.approx(spearmanr(pairs["d"], pairs["cosine"]).statistic)
-    assert table.loc["wu_palmer", "pairs"] == 15
+    scores = {p.id: np.mean([there(p, seed)[1] for seed in range(4)]) for p in prompts}
+    known = load_similarities()
+    close = [known[frozenset(o.cls.name for o in p.scene.objects)] for p in prompts]
+    assert table.loc["wu_palmer", "r"] == pytest.approx(pearsonr(list(scores.values()), close).statistic)
+    rank = spearmanr(list(scores.values()), [cosines[p] for p in scores]).statistic
+    assert table.loc["cosine", "rho"] == pytest.approx(rank)
+    assert table["prompts"].to_list() == [30, 30]
+    assert table["heads"].to_list() == [1, 1]
+    assert table["sd_r"].isna().all()
+
+
+def line(measure, prompt, value, model="m", **facets):
+    known = {"metric": "object-attention", "measure": measure, "model": model, "prompt": prompt}
+    return {**known, "value": value, **facets}
+
+
+def test_attention_is_correlated_head_by_head_and_model_by_model(runs):
+    prompts = runs.prompts(TWO, *OBJECTS)
+    rng = np.random.default_rng(0)
+    scores = {p.id: int(rng.integers(0, 5)) for p in prompts}
+
+    def there(prompt, seed):
+        return [True, seed < scores[prompt.id]]
+
+    heads = {("a", 0): 1.0, ("a", 1): -0.5, ("b", 0): 0.0}
+    noise = {(p, head): rng.normal() for p in scores for head in heads}
+    others = [
+        line("key_cosine", p, strength * scores[p] + noise[p, head], layer=head[0], head=head[1])
+        for p in scores
+        for head, strength in heads.items()
+    ]
+    others += [line("state_cosine", p, scores[p] / 10) for p in scores]
+    others += [line("state_cosine", p, -scores[p] / 10, "n") for p in scores]
+    rows = [*runs.rows("m", prompts, range(4), there), *runs.rows("n", prompts, range(4), there)]
+    found = runs.analyses(runs.study(rows, others=pd.DataFrame(others)))["pairs and words"]
+    table = found.table.set_index(["model", "with"])
+    assert list(table.index) == [
+        ("m", "wu_palmer"),
+        ("m", "context"),
+        ("m", "key"),
+        ("n", "wu_palmer"),
+        ("n", "context"),
+    ]
+    each = [
+        pearsonr([scores[p] for p in scores], [strength * scores[p] + noise[p, head] for p in scores]).statistic
+        for head, strength in heads.items()
+    ]
+    assert table.loc[("m", "key"), ["r", "sd_r"]].to_list() == pytest.approx([np.mean(each), np.std(each, ddof=1)])
+    assert table.loc[("m", "key"), "heads"] == 3
+    assert table.loc[("m", "context"), "r"] == pytest.approx(1)
+    assert table.loc[("n", "context"), "r"] == pytest.approx(-1)
+    assert table.loc[("m", "context"), "p_r"] < 0.01
+
+
+def test_a_head_without_some_prompts_is_left_out_and_the_prompts_stay(runs):
+    """Of three heads, one lacks a prompt and one never varies; both are not counted as used."""
+    prompts = runs.prompts(TWO, *OBJECTS)
+    scores = {p.id: i % 5 for i, p in enumerate(prompts)}
+
+    def there(prompt, seed):
+        return [True, seed < scores[prompt.id]]
+
+    others = [line("key_cosine", p, score / 10, layer="a", head=0) for p, score in scores.items()]
+    others += [line("key_cosine", p, -score / 10, layer="a", head=1) for p, score in list(scores.items())[1:]]
+    others += [line("key_cosine", p, 0.5, layer="b", head=0) for p in scores]
+    study = runs.study(runs.rows("m", prompts, range(4), there), others=pd.DataFrame(others))
+    key = runs.analyses(study)["pairs and words"].table.set_index("with").loc["key"]
+    assert (key["objects"], key["prompts"], key["heads"]) == (6, 30, 1)
+    assert key["r"] == pytest.approx(1)
 
 
 def test_pairs_that_were_not_asked_in_both_orders_have_no_place(runs):
@@ -216,3 +293,47 @@ def test_the_table_of_wu_palmer_is_what_its_script_makes():
 
     lines = csv.reader(files("t2i_tiam").joinpath("data", "wu-palmer.csv").read_text().splitlines()[1:])
     assert [tuple(line) for line in lines] == made(Path("/usr/share/wordnet"))
+
+
+def attention(metric, of, words, vectors):
+    """Answer one query about two words, their tokens' vectors in one layer with two heads."""
+    (need,) = metric.needs
+    (query,) = need.queries([Sample("m", of, 0)])
+    assert query.texts == (of.text, *(o.cls.name for o in of.scene.objects))
+    vectors = np.array(vectors, np.float32)
+    layers = {"a": np.stack([vectors, -vectors[:, ::-1]])}
+    found = TextAttention(np.array(words), vectors, vectors + 1, layers, {"a": np.zeros_like(layers["a"])})
+    found.check(query)
+    observed = Observed((Sample("m", of, 0),), {NEED_ATTENTION: [Answer(found, {})]})
+    return list(metric.measure(Unit(("m",), of, None, [observed])))
+
+
+@pytest.mark.parametrize(("tokens", "first"), [("mean", [1, 1]), ("first", [2, 0]), ("last", [0, 2])])
+def test_object_attention_compares_the_vectors_of_both_objects(tokens, first):
+    metric = ObjectAttention(Setup(None, ObjectAttentionOptions(tokens=tokens)))
+    rows = attention(metric, prompt("fire hydrant", "car"), [0, 0, 1], [[2, 0], [0, 2], [3, 4]])
+
+    def cosine(a, b):
+        return pytest.approx(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b))
+
+    plain = cosine(first, [3, 4])
+    assert rows == [
+        Row("state_cosine", cosine(np.add(first, 1), [4, 5])),
+        Row("embedding_cosine", plain),
+        Row("key_cosine", plain, {"layer": "a", "head": 0}),
+        Row("key_cosine", plain, {"layer": "a", "head": 1}),
+    ], "values of 0 have no cosine"
+
+
+def test_prompts_of_other_numbers_of_objects_are_not_asked_about():
+    metric = ObjectAttention(Setup(None, ObjectAttentionOptions()))
+    of = prompt("car")
+    assert list(metric.needs[0].queries([Sample("m", of, 0)])) == []
+    (said,) = metric.measure(Unit(("m",), of, None, []))
+    assert said == Excluded("the prompt must have two objects (got 1)")
+    with pytest.raises(BadPrompts, match="object-attention: prompt 'x' has no scene with objects"):
+        metric.check([Prompt("x", "a car")])
+    with pytest.raises(BadPrompts, match="object-attention: no prompt has two objects"):
+        metric.check([of])
+    zero = attention(metric, prompt("car", "dog"), [0, 1], [[0, 0], [1, 2]])
+    assert zero == [Excluded("the text encoder returned a vector of length 0")]

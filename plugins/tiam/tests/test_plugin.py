@@ -2,6 +2,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+from t2i_core.api import Generated, SelfJudgingInfo, TextAttention
 from t2i_core.testing import MetricContract, PromptSourceContract
 from t2i_tiam.plugin import t2i_metrics, t2i_prompt_sources
 
@@ -28,6 +30,33 @@ class TestObjectCosine(MetricContract):
     prompts = "tiam-5-2"
     resolver_parts = tuple(t2i_prompt_sources())
     options: ClassVar = {"text": "label"}
+
+
+class Reader:
+    """Draws grey, and answers with vectors that depend on the words alone."""
+
+    def generate(self, requests):
+        for request in requests:
+            yield request, Generated(np.full((8, 8, 3), 90, np.uint8))
+
+    def observe(self, capability, queries):
+        for query in queries:
+            rng = np.random.default_rng([*"".join(query.texts).encode()])
+            yield query, TextAttention.sample(query, rng.normal(size=3).astype(np.float32), ())
+
+
+READER = SelfJudgingInfo(
+    name="reader", summary="Reads.", create=lambda setup: Reader(), capabilities=frozenset({"attention"})
+)
+
+
+class TestObjectAttention(MetricContract):
+    module = "t2i_tiam.plugin"
+    name = "object-attention"
+    model = READER
+    prompts = "tiam-5-2"
+    resolver_parts = tuple(t2i_prompt_sources())
+    options: ClassVar = {"tokens": "last"}
 
 
 class TestColouredPrompts(PromptSourceContract):

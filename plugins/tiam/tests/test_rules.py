@@ -73,6 +73,7 @@ def image(world, scene) -> tuple[np.ndarray, Segments]:
 PROMPTS = st.sampled_from([("car",), ("car", "elephant"), CAR_AND_ELEPHANT, ("red car", "red zebra", "elephant")])
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.data(), PROMPTS)
 def test_the_score_is_that_of_the_plain_program(world, data, words):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from t2i_core.api.errors import BadOption
-from t2i_tiam.study.mining import mine_seeds, split
+from t2i_tiam.study.mined_seeds import mine_seeds, split
 from t2i_tiam.study.seeds import best_and_worst
 from t2i_tiam.study.tables import read_tables
 
@@ -69,6 +69,7 @@ def test_draws_of_fewer_images_spread_as_the_formula_says(runs):
     assert table["score"].to_numpy() == pytest.approx(table.loc[32, "score"], abs=0.03)
 
 
+@pytest.mark.long
 def test_equal_seeds_gain_nothing_where_they_were_not_chosen(runs):
     """The interval holds 0 as often as it says, p is small no more often, and what the choice gained is chance.
 

@@ -10,9 +10,12 @@ import pytest
 from t2i_core.api import Setup, Study
 from t2i_core.statistics import mean_interval
 from t2i_core.testing.figures import check_figure
+from t2i_tiam.colours import srgb_to_lab
 from t2i_tiam.metric import Tiam
 from t2i_tiam.options import TiamOptions
 from t2i_tiam.references import REFERENCES
+from t2i_tiam.study.colour_space import lab_to_xyz
+from t2i_tiam.study.colours import LEFT_OUT
 from t2i_tiam.study.tables import read_tables
 
 ONE, TWO = "a photo of {1}", "a photo of {1} and {2}"
@@ -70,6 +73,30 @@ def test_objects_by_position_are_told_apart_by_kind(wide):
     assert table.loc[("3 objects (comma)", "dog", 3), "found"] == 1
     assert "2 coloured objects" not in table.loc[(slice(None), "dog"), :].index.get_level_values("kind")
     assert ((table["low"] <= table["found"]) & (table["found"] <= table["high"])).all()
+
+
+def test_right_by_position_is_found_and_in_its_colour(runs):
+    """The first object is always there, half the time in its colour; the second half the time, always in it."""
+
+    def there(prompt, seed):
+        return [True, seed < 2]
+
+    def bound(prompt, seed):
+        return [seed % 2 == 0, True]
+
+    rows = runs.rows("m", runs.prompts(TWO, "car", "zebra", colours=["red", "blue"]), range(4), there, bound)
+    rows += runs.rows("m", runs.prompts(TWO, "car", "dog"), range(4), lambda *_: [True, True])
+    found = runs.analyses(runs.study(rows))
+    right = found["right by position"].table.set_index(["kind", "position"])
+    assert right["right"].to_dict() == {("2 coloured objects", 1): 0.5, ("2 coloured objects", 2): 0.5}
+    assert ((right["low"] < 0.5) & (right["high"] > 0.5)).all()
+    occurrence = found["occurrence by position"].table.set_index(["kind", "position"])["found"]
+    assert occurrence["2 coloured objects"].to_dict() == {1: 1, 2: 0.5}
+    each = found["right object by position"].table
+    assert set(each["kind"]) == {"2 coloured objects"}
+    assert each.set_index(["object", "position"])["right"].to_dict() == dict.fromkeys(
+        [(name, position) for name in ("car", "zebra") for position in (1, 2)], 0.5
+    )
 
 
 def test_colours_by_object(wide):
@@ -231,11 +258,57 @@ def test_reference_colours(golden, runs):
     references = golden("tiam-01")["expected"]["comparator"]
     rows = runs.rows("m", runs.prompts(ONE, "car"), [0], lambda *_: [True])
     table = runs.analyses(runs.study(rows))["reference colours"].table.set_index("reference")
-    assert list(table.index) == list(table.columns) == list(REFERENCES)
+    assert list(table.index) == list(table.columns) == [*REFERENCES, "orange", "brown"]
+    left_out = golden("tiam-01")["expected"]["dropped"]
+    assert {name: list(lab) for name, lab in LEFT_OUT.items()} == left_out
+    assert table["orange"].drop("orange").idxmin() == "red"
+    assert table["brown"].drop("brown").idxmin() == "black"
     a, b = (np.array(references[name]) for name in ("blue", "purple"))
     assert table.loc["blue", "purple"] == pytest.approx(np.sqrt(((a - b) ** 2).sum()))
     assert table.loc["black", "white"] == pytest.approx(100, abs=1e-3)
     assert (np.diag(table) == 0).all()
+    own = {"references": {"grey": (50, 0, 0), "black": (0, 0, 0)}}
+    for name in ("reference colours", "chromaticities"):
+        assert list(runs.analyses(runs.study(rows), **own)[name].table["reference"]) == ["grey", "black"]
+
+
+def test_chromaticities_of_the_references(runs):
+    """Each is back at its place in CIELAB, by the conversion of the metric; grey lies at the white of D65."""
+    rows = runs.rows("m", runs.prompts(ONE, "car"), [0], lambda *_: [True])
+    found = runs.analyses(runs.study(rows))["chromaticities"]
+    table = found.table.set_index("reference")
+    assert list(table.index[~table["used"].astype(bool)]) == ["orange", "brown"]
+    assert table.loc["black", ["x", "y"]].isna().all()
+    np.testing.assert_allclose(table.loc["white", ["x", "y"]].astype(float), [0.3127, 0.3290], atol=1e-4)
+    for name in ("pink", "red", "yellow", "purple", "white", "orange", "brown"):  # within sRGB
+        rgb = [int(table.loc[name, "srgb"][i : i + 2], 16) for i in (1, 3, 5)]
+        np.testing.assert_allclose(srgb_to_lab(rgb), {**REFERENCES, **LEFT_OUT}[name], atol=0.6, err_msg=name)
+    x, y = table.loc["yellow", "x"], table.loc["yellow", "y"]
+    luminance = ((REFERENCES["yellow"][0] + 16) / 116) ** 3
+    assert table.loc["yellow", "Y"] == pytest.approx(luminance)
+    assert lab_to_xyz(REFERENCES["yellow"]) == pytest.approx(np.array([x, y, 1 - x - y]) * luminance / y)
+    check_figure(found)
+
+
+def test_spectral_colours_are_those_of_published_tables(runs):
+    """Values that textbooks print (Wyszecki and Stiles, 1 (3.3.1)); all references lie within their curve."""
+    rows = runs.rows("m", runs.prompts(ONE, "car"), [0], lambda *_: [True])
+    drawn = runs.analyses(runs.study(rows))["chromaticities"].figure.data
+    spectrum = drawn[drawn["curve"] == "spectral colours"]
+    points = spectrum.set_index("label")[["x", "y"]]
+    for nm, x, y in (
+        ("500", 0.0082, 0.5384),
+        ("520", 0.0743, 0.8338),
+        ("560", 0.3731, 0.6245),
+        ("600", 0.6270, 0.3725),
+    ):
+        assert points.loc[nm].to_list() == pytest.approx([x, y], abs=1e-4)
+    curve = spectrum[["x", "y"]].to_numpy()
+    assert (curve[0] == curve[-1]).all(), "closed by the line of purples"
+    for x, y in drawn.loc[drawn["curve"].isna(), ["x", "y"]].to_numpy():
+        (ax, ay), (bx, by) = curve[:-1].T, curve[1:].T
+        crossed = ((ay > y) != (by > y)) & (x < ax + (y - ay) / np.where(by == ay, 1, by - ay) * (bx - ax))
+        assert crossed.sum() % 2 == 1
 
 
 def test_tables_in_memory_read_as_those_of_a_file(runs):
@@ -250,6 +323,7 @@ def test_tables_in_memory_read_as_those_of_a_file(runs):
         pd.testing.assert_frame_equal(a, b, check_dtype=False, check_index_type=False)
 
 
+@pytest.mark.long
 def test_figures_are_drawn(wide):
     for name, analysis in wide.items():
         assert len(analysis.table), name
@@ -271,5 +345,6 @@ def test_runs_without_rows_or_with_a_single_image_are_accepted(runs):
     assert runs.analyses(nothing) == {}
     one = runs.analyses(runs.study(runs.rows("m", runs.prompts(ONE, "car"), [0], lambda *_: [True])))
     assert list(one) == [
-        "number of objects", "occurrence by position", "object by position", "confidence", "reference colours"
+        "number of objects", "occurrence by position", "object by position", "confidence", "reference colours",
+        "chromaticities",
     ]  # fmt: skip

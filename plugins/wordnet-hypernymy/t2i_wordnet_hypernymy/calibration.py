@@ -54,6 +54,7 @@ class Calibration(TableMetric):
     """Expected calibration error, accuracy and mean confidence of the classifier."""
 
     needs = (Need(NEED, "classify", knows=True),)
+    computes_headline = True
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Reject images without a label."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
-from t2i_core.api.options import ExecutionOption, Options
+from t2i_core.api.options import BoundedOptions, ExecutionOption, Options
 
 from .templates import Template
 
@@ -81,7 +81,7 @@ CLIPSCORE_WEIGHT = 2.5
 """The weight w of CLIPScore."""
 
 
-class SimilarityOptions(Options):
+class SimilarityOptions(BoundedOptions):
     """Options of the similarities; the defaults reproduce the published tables."""
 
     taxonomy: Path | None = TAXONOMY

@@ -28,7 +28,7 @@ def stability(
 
     Args:
         wide: Values: one row for each synset, one column for each level (model, seed or run).
-        name: What the levels are, in the plural.
+        name: Name of the levels, in the plural, for titles.
         column: Column of the table that names the level.
         summary: Summary of the analysis.
         models: The model of each level. If given, `others` are the levels of the same model alone.

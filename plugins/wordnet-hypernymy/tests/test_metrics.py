@@ -78,6 +78,7 @@ def test_a_score_is_the_mean_over_synsets_of_the_mean_over_images(metric_class):
     assert score == pytest.approx((0.3 + 0.5 + 0.3) / 3)
 
 
+@pytest.mark.long
 def test_the_interval_of_scs_holds_what_a_seed_does_to_all_synsets():
     """Some seeds let every synset show its usual kind: over synsets alone the interval is far too short."""
     rng = np.random.default_rng(0)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from t2i_core.api import Failure, JudgeInfo, PromptSourceInfo, TextReply
-from t2i_core.api.errors import BadFolder, BadPrompts, BrokenPlugin, FailedRun, NoJudge
+from t2i_core.api.budget import Budget
+from t2i_core.api.errors import BadFolder, BadPrompts, BrokenPlugin, CostLimitReached, FailedRun, NoJudge
 from t2i_core.api.progress import Silent
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_prompt_sources
 from t2i_wordnet_hypernymy.predictions.answers import KeptAnswers
 from t2i_wordnet_hypernymy.predictions.chat import find_model
+from t2i_wordnet_hypernymy.predictions.command import taxonomy_predictions
 from t2i_wordnet_hypernymy.predictions.concepts import read_targets
 from t2i_wordnet_hypernymy.predictions.prediction import describe_cost, predict, write_predictions
 from t2i_wordnet_hypernymy.predictions.questions import ask_for_synset, read_definition, read_lemma
@@ -22,10 +25,11 @@ from t2i_wordnet_hypernymy.wordnet import nouns
 
 
 class Speaker:
-    """Replies with a word to questions, and with a sentence to requests for a definition."""
+    """Replies with a word to questions, and with a sentence to requests for a definition. Each reply costs $1."""
 
     asked: list[str]
     stop_after: int | None = None
+    budget = Budget()
 
     def observe(self, capability: str, queries: Any) -> Iterator[Any]:
         for query in queries:
@@ -33,6 +37,11 @@ class Speaker:
             if self.stop_after is not None and len(self.asked) >= self.stop_after:
                 yield query, Failure("the server is gone")
                 continue
+            charge = self.budget.reserve(1)
+            if charge is None:
+                yield query, Failure("not sent")
+                continue
+            charge.settle(1)
             self.asked.append(text)
             yield query, TextReply("a kind of thing." if text.startswith("The word") else "1. Hunting_dog, hound")
 
@@ -46,9 +55,11 @@ def speaker() -> Speaker:
 
 @pytest.fixture
 def resolver(speaker: Speaker) -> StaticResolver:
-    info = JudgeInfo(
-        name="speaker", summary="Speaks.", capabilities={"reply": frozenset()}, create=lambda setup: speaker
-    )
+    def create(setup: Any) -> Speaker:
+        speaker.budget = setup.budget
+        return speaker
+
+    info = JudgeInfo(name="speaker", summary="Speaks.", capabilities={"reply": frozenset()}, create=create)
     sources = [info for info in t2i_prompt_sources() if isinstance(info, PromptSourceInfo)]
     return StaticResolver(info, TEST_JUDGE, *sources)
 
@@ -135,14 +146,14 @@ def test_each_message_is_asked_once_and_answers_are_kept(
     assert "3 for predictions and at most 3 for definitions" in describe_cost(
         targets, True, KeptAnswers.beside(out, model), "speaker"
     )
-    predictions = predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
+    predictions = predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
     assert len(speaker.asked) == len(set(speaker.asked)) == 6
     write_predictions(predictions, out)
     with out.open() as file:
         rows = list(csv.DictReader(file))
     assert [row["subset"] for row in rows] == ["p-hypernymy", "p-hyponymy", "p-mixing"]
     assert {(row["lemma"], row["definition"]) for row in rows} == {("Hunting dog", "a kind of thing")}
-    assert predict(targets, True, model, KeptAnswers.beside(out, model), Silent()) == predictions
+    assert predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget()) == predictions
     assert len(speaker.asked) == 6
 
 
@@ -154,15 +165,40 @@ def test_a_run_that_breaks_off_resumes(
     out = tmp_path / "predictions.csv"
     speaker.stop_after = 2
     with pytest.raises(FailedRun):
-        predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
+        predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
     assert not out.exists()
     path = tmp_path / "predictions.csv.answers.jsonl"
     path.write_bytes(path.read_bytes()[:-20])  # as a kill leaves it in the middle of a line
     speaker.stop_after = None
-    predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
+    predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
     assert len(speaker.asked) == 7  # the damaged answer is asked again, the other is not
-    predict(targets, True, model, KeptAnswers.beside(out, model), Silent())
+    predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
     assert len(speaker.asked) == 7
+
+
+def test_predictions_stop_at_the_limit_of_costs_and_resume(
+    resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path
+) -> None:
+    targets = read_targets([str(concepts)], resolver, {}, "auto")
+    model = find_model("speaker", resolver, {})
+    answers = KeptAnswers.beside(tmp_path / "predictions.csv", model)
+    with pytest.raises(CostLimitReached) as caught:
+        predict(targets, True, model, answers, Silent(), Budget(4.5))
+    assert (caught.value.spent, caught.value.done) == (4, "1 of 3 definitions by speaker are made")
+    assert len(predict(targets, True, model, answers, Silent(), Budget(2))) == 3
+    assert len(speaker.asked) == 6
+
+
+@pytest.mark.parametrize("answered", [None, 2])
+def test_the_command_says_what_it_spent(
+    answered: int | None, resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("t2i_core.api.resolver.installed_resolver", lambda: resolver)
+    speaker.stop_after = answered
+    with pytest.raises(FailedRun) if answered else nullcontext():
+        taxonomy_predictions("speaker", [str(concepts)], tmp_path / "predictions.csv")
+    assert f"spent ${answered or 6}.00 by judge speaker\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("answered", "kept"), [(0, False), (1, True)])
@@ -173,7 +209,7 @@ def test_an_error_names_the_kept_answers_only_if_there_are_some(
     speaker.stop_after = answered
     answers = KeptAnswers.beside(tmp_path / "predictions.csv", model)
     with pytest.raises(FailedRun) as caught:
-        predict(read_targets([str(concepts)], resolver, {}, "auto"), True, model, answers, Silent())
+        predict(read_targets([str(concepts)], resolver, {}, "auto"), True, model, answers, Silent(), Budget())
     assert (str(answers.path) in str(caught.value)) == answers.path.exists() == kept
 
 
@@ -190,7 +226,7 @@ def test_another_answer_is_the_plugins_fault(
     model = find_model("speaker", resolver, {})
     targets = read_targets([str(concepts)], resolver, {}, "auto")
     with pytest.raises(BrokenPlugin):
-        predict(targets, True, model, KeptAnswers.beside(tmp_path / "p.csv", model), Silent())
+        predict(targets, True, model, KeptAnswers.beside(tmp_path / "p.csv", model), Silent(), Budget())
 
 
 def test_bad_input_is_refused_before_anything_is_asked(

@@ -86,6 +86,7 @@ def frame(choices):
 CHOICES = st.lists(st.tuples(*[st.sampled_from(["a", "b", "tie"])] * 3), min_size=2, max_size=12)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=30)  # pandas takes as long as it likes where others work beside it
 @given(CHOICES)
 def test_alpha_knows_no_names_and_is_one_where_all_agree(choices):

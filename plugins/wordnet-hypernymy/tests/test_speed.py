@@ -6,6 +6,7 @@ import pytest
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "scoring.py"))
 
 
+@pytest.mark.long
 def test_all_of_imagenets_synsets_are_scored_in_seconds(tmp_path, leaves):
     """Five times the benchmark's limit: a busy machine is slower."""
     logits = BENCHMARK["store_logits"](tmp_path, len(leaves.evaluated))

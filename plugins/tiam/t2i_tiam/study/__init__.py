@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from t2i_core.api.study import Analysis, Study
 
 from ..options import TiamOptions
-from .colours import reference_distances
+from .colours import colours
 from .confidence import confidence_sweep
-from .mining import mine_seeds
+from .mined_seeds import mine_seeds
 from .models import seeds_of_models
 from .occurrence import occurrence
 from .pairs import pairs
@@ -37,4 +37,4 @@ def analyse(study: Study, options: TiamOptions, floor: float | None) -> Iterator
     yield from seeds_of_models(tables)
     yield from confidence_sweep(tables, options.confidence, floor)
     yield from pairs(tables, study)
-    yield reference_distances(options.references)
+    yield from colours(options.references)

@@ -10,17 +10,19 @@ Floats = NDArray[np.float64]
 
 
 def mantel(a: Floats, b: Floats, rounds: int = 1000) -> dict[str, float]:
-    """Return Pearson's `r` and Spearman's `rho` over pairs, each with its two-sided permutation p.
+    """Return Pearson's `r` and Spearman's `rho` over ordered pairs, each with its two-sided permutation p.
 
-    The permutations exchange the objects of b, not its pairs. They are the same in every call.
+    With several tables b, such as one for each head of an attention, `r` and `rho` are the means over tables, and
+    the p are of these means. The permutations exchange objects, not pairs. They are the same in every call.
 
     Args:
-        a: Symmetric matrix, float64 of shape (n, n); its diagonal is ignored.
-        b: Likewise.
+        a: Table by first and second object, float64 of shape (n, n); its diagonal is ignored.
+        b: Likewise, or several, float64 of shape (k, n, n).
         rounds: Number of permutations.
 
     Returns:
-        `r`, `p_r`, `rho` and `p_rho`; NaN if a or b does not vary.
+        `r`, `p_r`, `rho` and `p_rho`; `sd_r` and `sd_rho`, the standard deviation over tables, NaN with one table.
+        Tables that do not vary are left out; all are NaN if a does not vary, or no table does.
 
     References:
         N. Mantel: The detection of disease clustering and a generalized regression approach. Cancer Research 27
@@ -29,16 +31,27 @@ def mantel(a: Floats, b: Floats, rounds: int = 1000) -> dict[str, float]:
     n = len(a)
     rng = np.random.default_rng(0)
     orders = [np.arange(n), *(rng.permutation(n) for _ in range(rounds))]
-    upper = np.triu_indices(n, 1)
-    pairs = np.stack([a[upper], *(b[np.ix_(order, order)][upper] for order in orders)])
+    pairs = ~np.eye(n, dtype=bool)
+    of_a = np.stack([a[np.ix_(order, order)][pairs] for order in orders])
+    of_b = b.reshape(-1, n, n)[:, pairs]
+    of_b = of_b[np.ptp(of_b, axis=1) > 0]
+    if not len(of_b) or np.ptp(of_a[0]) == 0:
+        return dict.fromkeys(("r", "sd_r", "p_r", "rho", "sd_rho", "p_rho"), float("nan"))
     found: dict[str, float] = {}
-    for name, values in (("r", pairs), ("rho", pd.DataFrame(pairs).rank(axis=1).to_numpy())):
-        if (np.ptp(values[:2], axis=1) == 0).any():
-            found |= {name: float("nan"), f"p_{name}": float("nan")}
-            continue
-        values = values - values.mean(axis=1, keepdims=True)
-        values /= np.linalg.norm(values, axis=1, keepdims=True)
-        own, *null = values[1:] @ values[0]
+    for name, x, y in (("r", of_a, of_b), ("rho", _rank(of_a), _rank(of_b))):
+        each = _standardise(x) @ _standardise(y).T  # permutations by tables
+        own, *null = each.mean(axis=1)
         as_large = int((np.abs(null) >= abs(own) - 1e-12).sum())
-        found |= {name: float(own), f"p_{name}": (1 + as_large) / (rounds + 1)}
+        sd = float(each[0].std(ddof=1)) if len(of_b) > 1 else float("nan")
+        found |= {name: float(own), f"sd_{name}": sd, f"p_{name}": (1 + as_large) / (rounds + 1)}
     return found
+
+
+def _rank(values: Floats) -> Floats:
+    return pd.DataFrame(values).rank(axis=1).to_numpy()
+
+
+def _standardise(values: Floats) -> Floats:
+    """Return rows with mean 0 and length 1."""
+    centred = values - values.mean(axis=1, keepdims=True)
+    return np.asarray(centred / np.linalg.norm(centred, axis=1, keepdims=True))

@@ -16,43 +16,65 @@ from .tables import Tables
 
 def occurrence(tables: Tables) -> Iterator[Analysis]:
     """Yield the tables of found objects (paper: Table 2, Figures 5, 8, 22) and of colours (Figures 23, 24)."""
-    yield by_position(tables)
-    yield object_by_position(tables)
+    yield by_position(tables, "found")
+    yield object_by_position(tables, "found")
     if tables.objects["colour"].notna().any():
+        yield by_position(tables, "right")
+        yield object_by_position(tables, "right")
         yield colour_by_object(tables)
     if tables.objects["bound"].notna().any():
         yield binding(tables)
 
 
-def by_position(tables: Tables) -> Analysis:
-    """Return the share of objects that are found, by their position in the prompt."""
-    lines = [
-        {
-            "model": model,
-            "kind": kind,
-            "position": position,
-            **share(own, "found", tables.interval),
-            "n": len(own),
-        }
-        for (model, kind, position), own in tables.objects.groupby(["model", "kind", "position"], sort=False)
-    ]
-    table = _sort_rows(lines, tables)
-    summary = f"Share of objects that are found, by position in the prompt; {describe_intervals(tables.question)}"
-    figure = LinePlot(x="position", y="found", colour="model", facet="kind", y_range=(0, 1), hover=["n"])
-    return Analysis("occurrence by position", summary, table, figure)
+MEANING = {"found": "found", "right": "found and have their colour"}
+"""The meaning of a share in words, by its column; `right` only in prompts with colours."""
 
 
-def object_by_position(tables: Tables) -> Analysis:
-    """Return how often each object is found at each position (paper: Figure 22)."""
-    places = ["model", "kind", "object", "position"]
+def by_position(tables: Tables, column: str) -> Analysis:
+    """Return the share of objects by their position in the prompt.
+
+    Args:
+        tables: The measured rows.
+        column: `found` (paper: Table 2, Figure 5), or `right`: found in their colour (Figure 22).
+    """
+    table = _average(tables, column, ["model", "kind", "position"])
+    summary = (
+        f"Share of objects that are {MEANING[column]}, by position in the prompt; "
+        f"{describe_intervals(tables.question)}"
+    )
+    figure = LinePlot(
+        x="position", y=column, colour="model", facet="kind", y_range=(0, 1), hover=["n"],
+        y_title=f"share {column}",
+    )  # fmt: skip
+    name = {"found": "occurrence by position", "right": "right by position"}[column]
+    return Analysis(name, summary, table, figure)
+
+
+def object_by_position(tables: Tables, column: str) -> Analysis:
+    """Return the share of objects by object and position.
+
+    Args:
+        tables: The measured rows.
+        column: `found`, or `right`: found in their colour.
+    """
+    table = _average(tables, column, ["model", "kind", "object", "position"])
+    summary = (
+        f"Share of objects that are {MEANING[column]}, by object and position; "
+        f"{describe_intervals(tables.question)}"
+    )
+    figure = _make_map(x="position", y="object", value=column, title=f"share {column}")
+    name = {"found": "object by position", "right": "right object by position"}[column]
+    return Analysis(name, summary, table, figure)
+
+
+def _average(tables: Tables, column: str, places: list[str]) -> pd.DataFrame:
+    """Return the means of a column with intervals, by place; of prompts with colours alone if it is `right`."""
+    rows = tables.objects if column == "found" else tables.objects[tables.objects["colour"].notna()]
     lines = [
-        {**dict(zip(places, place, strict=True)), **share(own, "found", tables.interval), "n": len(own)}
-        for place, own in tables.objects.groupby(places, sort=False)
+        {**dict(zip(places, place, strict=True)), **share(own, column, tables.interval), "n": len(own)}
+        for place, own in rows.groupby(places, sort=False)
     ]
-    table = _sort_rows(lines, tables)
-    summary = f"Share of objects that are found, by object and position; {describe_intervals(tables.question)}"
-    figure = _make_map(x="position", y="object", value="found", title="share found")
-    return Analysis("object by position", summary, table, figure)
+    return _sort_rows(lines, tables)
 
 
 def colour_by_object(tables: Tables) -> Analysis:

@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core.api.figure import ScatterPlot
+from t2i_core.api.figure import INTERVAL, ScatterPlot
 from t2i_core.api.study import Analysis, Study
 
+from ..labels import MACRO_CLASSES
 from .intervals import describe_intervals, share
-from .mantel import mantel
 from .scaling import align_points, scale
 from .tables import Tables
+from .words import words
 from .wu_palmer import load_similarities
 
 COSINE = "object-cosine"
 """The metric whose rows, if the run has any, hold the cosine of two objects in a text encoder."""
+
+
+MOST_INTERVALS = 60
+"""Maximum number of pairs of a model whose intervals are drawn."""
 
 
 def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
@@ -40,8 +45,13 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
         f"{describe_intervals('these prompts, new seeds')}"
     )
     yield Analysis("pairs", summary, table, _plot_words(table, [name for name in known if name in table]))
+    yield from _draw_map(table)
+    yield from words(tables, both, study)
+
+
+def _draw_map(table: pd.DataFrame) -> Iterator[Analysis]:
+    """Yield the map of the objects of each model (paper: Figures 6 and 18 to 21)."""
     maps: list[pd.DataFrame] = []
-    correlations: list[dict[str, Any]] = []
     for model, own in table.groupby("model", sort=False):
         d = _matrix(own, "d")
         if len(d) < 3:
@@ -54,28 +64,26 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
                 {"model": model, "object": d.index, "x": points[:, 0], "y": points[:, 1], "stress": stress}
             )
         )
-        for name in ("wu_palmer", "cosine"):
-            if name in own and own[name].notna().any():
-                correlations.append({"model": model, "with": name, **_correlate(d, _matrix(own, name))})
-    if maps:
-        placed = pd.concat(maps, ignore_index=True)
-        summary = (
-            "Map of the objects with distances d, d(x, x) = 0 (metric MDS: SMACOF from the classical solution). "
-            "Objects that appear together lie far apart. Stress 0 is an exact fit; above 0.2 the fit is poor. The "
-            "maps of further models are rotated and mirrored to match the first."
-        )
-        figure = ScatterPlot(
-            x="x", y="y", label="object", facet="model", square=True,
-            note="distances are d; directions have no meaning",
-        )  # fmt: skip
-        yield Analysis("semantic map", summary, placed, figure)
-    if correlations:
-        found = pd.DataFrame(correlations)
-        summary = (
-            "Correlation over pairs of d with similarities of the two words (r: Pearson, rho: Spearman); p from "
-            "1,000 permutations of objects (Mantel)."
-        )
-        yield Analysis("pairs and words", summary, found)
+    if not maps:
+        return
+    placed = pd.concat(maps, ignore_index=True)
+    placed.insert(2, "class", placed["object"].map(MACRO_CLASSES).fillna(_OTHER))
+    summary = (
+        "Map of the objects with distances d, d(x, x) = 0 (metric MDS: SMACOF from the classical solution). "
+        "Objects that appear together lie far apart. Stress 0 is an exact fit; above 0.2 the fit is poor. The "
+        "maps of further models are rotated and mirrored to match the first."
+    )
+    figure = ScatterPlot(
+        x="x", y="y", label="object", colour="class", facet="model", square=True,
+        data=placed.sort_values("class", key=lambda names: names.map(_ORDER.index), kind="stable"),
+        note="distances are d; directions have no meaning",
+    )  # fmt: skip
+    yield Analysis("semantic map", summary, placed, figure)
+
+
+_OTHER = "other objects"
+_ORDER = [*dict.fromkeys(MACRO_CLASSES.values()), _OTHER]
+"""Macro-classes in the order of the legend."""
 
 
 def _plot_words(table: pd.DataFrame, known: list[str]) -> ScatterPlot | None:
@@ -88,6 +96,7 @@ def _plot_words(table: pd.DataFrame, known: list[str]) -> ScatterPlot | None:
     long = long.drop(columns=["x", "y"]).assign(pair=pair)
     return ScatterPlot(
         x="of the words", y="d", colour="similarity", facet="model", data=long, hover=["pair"],
+        interval=INTERVAL if len(table) <= MOST_INTERVALS * table["model"].nunique() else ("", ""),
         x_title="similarity of the two words", y_title="d, TIAM of the two objects",
     )  # fmt: skip
 
@@ -141,11 +150,3 @@ def _matrix(own: pd.DataFrame, column: str) -> pd.DataFrame:
         worst = matrix.isna().sum().idxmax()
         matrix = matrix.drop(index=worst, columns=worst)
     return matrix
-
-
-def _correlate(d: pd.DataFrame, words: pd.DataFrame) -> dict[str, Any]:
-    names = d.index.intersection(words.index)
-    if len(names) < 3:
-        return {"objects": len(names), "pairs": len(names) * (len(names) - 1) // 2}
-    a, b = d.loc[names, names].to_numpy(), words.loc[names, names].to_numpy()
-    return {"objects": len(names), "pairs": len(names) * (len(names) - 1) // 2, **mantel(a, b)}

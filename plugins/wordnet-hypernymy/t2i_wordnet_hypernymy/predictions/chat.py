@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from t2i_core.api import Failure, JudgeInfo, Query, TextReply
+from t2i_core.api.budget import Budget
 from t2i_core.api.errors import BrokenPlugin, NoJudge
 from t2i_core.api.plugin_guard import describe_component, guard_plugin
 from t2i_core.api.resolver import OptionTable, ResolvedComponent, Resolver
@@ -29,14 +31,16 @@ def find_model(spec: str, resolver: Resolver[Any], options: OptionTable) -> Reso
     return found
 
 
-def ask(model: ResolvedComponent[JudgeInfo], messages: Sequence[str]) -> Iterator[tuple[str, str | Failure]]:
+def ask(
+    model: ResolvedComponent[JudgeInfo], messages: Sequence[str], budget: Budget
+) -> Iterator[tuple[str, str | Failure]]:
     """Yield each message with the model's reply as soon as it arrives, or with a failure.
 
     Raises:
         BrokenPlugin: The plugin fails, or answers something else.
         T2IError: The model cannot be used at all.
     """
-    setup = model.setup()
+    setup = replace(model.setup(), budget=budget)
     with guard_plugin(model, "to check its options"):
         if model.info.loading.check is not None:
             model.info.loading.check(setup)

@@ -44,12 +44,22 @@ def taxonomy_predictions(
             help="Option of the model or of a prompt source (see t2i info NAME); may be repeated.",
         ),
     ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="USD",
+            help="Stop before this command spends more US dollars than this, by the prices in the options.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of requests, and stop.")] = False,
 ) -> None:
     """Have a language model predict synsets from their neighbours, for the prompts taxonomy-predictions:FILE.
 
     Each answer is kept as it arrives in FILE.answers.jsonl, so that the same command resumes.
     """
+    from t2i_core.api.budget import Budget
+    from t2i_core.api.prices import refuse_unknown_price
     from t2i_core.api.progress_display import show_progress
     from t2i_core.api.resolver import installed_resolver
 
@@ -62,11 +72,18 @@ def taxonomy_predictions(
     options = resolver.read_options(option or [])
     targets = read_targets(concepts or ["easy-concepts", "wordnet-random"], resolver, options, task)[:limit]
     found = find_model(model, resolver, options)
+    if max_cost is not None:
+        refuse_unknown_price(found)
     answers = KeptAnswers.beside(out, found)
     print(describe_cost(targets, definitions, answers, model), file=sys.stderr)
     if dry_run:
         return
-    with show_progress() as progress:
-        predictions = predict(targets, definitions, found, answers, progress)
+    budget = Budget(max_cost)
+    try:
+        with show_progress() as progress, budget.charge_to(f"judge {model}"):
+            predictions = predict(targets, definitions, found, answers, progress, budget)
+    finally:
+        if spent := budget.describe():
+            print(spent, file=sys.stderr)
     write_predictions(predictions, out)
     print(f"{len(predictions)} predictions written to {out}", file=sys.stderr)

@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 from t2i_core.api import Failure, JudgeInfo
+from t2i_core.api.budget import Budget
 from t2i_core.api.errors import FailedRun
 from t2i_core.api.progress import Progress
 from t2i_core.api.resolver import ResolvedComponent
@@ -58,6 +59,7 @@ def predict(
     model: ResolvedComponent[JudgeInfo],
     answers: KeptAnswers,
     progress: Progress,
+    budget: Budget,
 ) -> list[Prediction]:
     """Return a prediction for each target; ask only what has no answer yet.
 
@@ -67,14 +69,17 @@ def predict(
         model: The language model.
         answers: Keeps the answers.
         progress: Shows the progress.
+        budget: What the requests may cost.
 
     Raises:
         FailedRun: A message has no usable answer. All others are kept.
+        CostLimitReached: The budget is spent. All answers are kept.
     """
-    _ask_all({target.question for target in targets}, "predictions", read_lemma, model, answers, progress)
+    words = {target.question for target in targets}
+    _ask_all(words, "predictions", read_lemma, model, answers, progress, budget)
     if definitions:
         messages = {message for target in targets if (message := _ask_definition(target, answers))}
-        _ask_all(messages, "definitions", read_definition, model, answers, progress)
+        _ask_all(messages, "definitions", read_definition, model, answers, progress, budget)
     return [_read_prediction(target, definitions, answers) for target in targets]
 
 
@@ -98,6 +103,7 @@ def _ask_all(
     model: ResolvedComponent[JudgeInfo],
     answers: KeptAnswers,
     progress: Progress,
+    budget: Budget,
 ) -> None:
     """Ask what has no answer yet; keep each answer as it arrives, if it can be read."""
     wanted = sorted(message for message in messages if answers.find(message) is None)
@@ -105,7 +111,7 @@ def _ask_all(
         return
     failed: list[str] = []
     with progress.task(title, len(wanted), "answers") as task:
-        for message, answer in ask(model, wanted):
+        for message, answer in ask(model, wanted, budget):
             if isinstance(answer, Failure):
                 failed.append(answer.reason)
             elif read(answer) is None:
@@ -115,6 +121,7 @@ def _ask_all(
             else:
                 answers.add(message, answer)
             task.advance()
+    budget.end_run(f"{len(wanted) - len(failed)} of {len(wanted)} {title} by {model.spec} are made")
     if failed:
         kept = f"the others are kept in {answers.path}, and " if len(failed) < len(wanted) else ""
         raise FailedRun(
