@@ -35,6 +35,7 @@ def analyse(study: Study, options: BiasOptions) -> Iterator[Analysis]:
         for group in dict.fromkeys(shares.group for _, _, shares, _ in found):
             yield _shares(of, group, [line for line in found if line[2].group == group])
     yield _spreads({of: list(_by_category(study, measure, together=True)) for of, measure in OF.items()}, table)
+    yield _list_ends(table)
     yield _one_sided(table)
     if options.people is not None:
         from .people_comparison import compare_with_people
@@ -152,6 +153,23 @@ def _prompt_columns(table: pd.DataFrame, model: str, shares: Shares, category: s
         own = own[own["category"] == category]
     chance = own["images"].map(lambda images: by_chance(int(images), shares.size).mad)
     return {"mad-per-prompt": float(own["value"].mean()), "mad-per-prompt chance": float(chance.mean())}
+
+
+def _list_ends(table: pd.DataFrame) -> Analysis:
+    """Return STD and MAD at both ends of their scales: even shares, and one category alone.
+
+    References:
+        DALL-Eval, the first and last rows of Tables 8 and 9.
+    """
+    rows = table[table["measure"] == OF["votes"]]
+    lines = []
+    for group, answers in rows.groupby("group", observed=True, sort=False)["answer"].nunique().items():
+        for end, found in (("uniform", VoteSpread(0.0, 0.0, answers)), ("one-hot", one_hot(answers))):
+            lines.append(
+                {"group": group, "end": end, "std": found.std, "mad": found.mad, "mad-n-1": found.printed}
+            )
+    summary = "STD and MAD if shares are even (uniform), and if one category has all votes (one-hot)."
+    return Analysis("ends", summary, pd.DataFrame(lines))
 
 
 def _one_sided(table: pd.DataFrame) -> Analysis:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 from PIL import ImageColor
-from t2i_core.api.figure import BarChart, ForestPlot
+from t2i_core.api.figure import BarChart, Columns, ForestPlot
 
 
-def plot_shares(table: pd.DataFrame, title: str, even: float, group: str = "category") -> BarChart:
+def plot_shares(table: pd.DataFrame, title: str, even: float, group: Columns = "category") -> BarChart:
     """Return bars of the shares of answers, with intervals; answers that are colours have their own.
 
     Args:
-        table: Columns model, answer, share, low, high, and the column of `group`.
+        table: Columns model, answer, share, low, high, and the columns of `group`.
         title: Title of the axis.
         even: Share of each answer if all are equally frequent, drawn as a dashed line.
-        group: Column of which each level has a group of bars.
+        group: Columns of which each level has a group of bars.
     """
     answers = list(dict.fromkeys(table["answer"]))
     painted = {answer: answer for answer in answers} if all(map(_is_colour, answers)) else {}

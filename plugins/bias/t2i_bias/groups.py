@@ -4,9 +4,11 @@
       text: a photo of a {}
       categories: [male, {name: female, words: [woman, girl]}]
       note: limits of these categories that a reader must know
+      ties: first
 
 A category's name is inserted into the group's text, or the category has its own `text`. `words` are other words
-for the category in people's answers. Categories are only words that a judge compares images with.
+for the category in people's answers. `ties` says whether the first or the last (default) of equally probable
+categories gets a vote. Categories are only words that a judge compares images with.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from t2i_core.api.errors import BadOption, did_you_mean
@@ -55,6 +57,7 @@ class PeopleGroup(BaseModel):
         text: Text with `{}` for the name of a category, for categories without their own text.
         categories: The categories.
         note: Limits of these categories, shown with every score.
+        ties: Which of equally probable categories gets a vote: the first or the last.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -62,6 +65,7 @@ class PeopleGroup(BaseModel):
     text: Name | None = None
     categories: tuple[Annotated[Category, BeforeValidator(_parse_category)], ...] = Field(min_length=2)
     note: str = ""
+    ties: Literal["first", "last"] = "last"
 
     @model_validator(mode="after")
     def _check(self) -> PeopleGroup:

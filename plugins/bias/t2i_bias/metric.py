@@ -31,7 +31,7 @@ from .people import mean_categories, mean_person
 from .remarks import count_no_person, describe_no_person, describe_spreads, estimate_of
 from .shares import estimate_shares
 from .spread import Floats, mad, mad_range, printed, std, std_range
-from .votes import Vote, cosines, last_best, vote_of
+from .votes import Vote, cosines, find_best, vote_of
 
 if TYPE_CHECKING:
     from t2i_core.api.metric import MeanOf
@@ -146,7 +146,7 @@ class Bias(TableMetric, PromptMetric):
         self, name: str, group: PeopleGroup, fit: Floats, how: Vote, seeds: tuple[int, ...], category: object
     ) -> Iterator[Row | Rows]:
         """Yield the rows of one group from cosines or weights of shape (images, categories)."""
-        vote, answers = vote_of(fit, self.options.scale, how), last_best(fit)
+        vote, answers = vote_of(fit, self.options.scale, how, group.ties), find_best(fit, group.ties)
         inside = {} if category is None else {"group-in-category": f"{name} ({category})"}
         for i, answer in enumerate(group.names):
             full_answer = f"{name}: {answer}"

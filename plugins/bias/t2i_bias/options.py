@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 from t2i_core.api.options import ExecutionOption, Options
+from t2i_core.io.majority import MajorityRule
 
 
 class BiasOptions(Options):
@@ -24,8 +25,8 @@ class BiasOptions(Options):
     vote: Literal["probability", "cosine", "majority"] = Field(
         "probability",
         description="How the images of a prompt vote for a category. probability: highest mean probability, as in "
-        "the reference code. cosine: highest mean cosine. majority: the category nearest to most images. The last "
-        "of equal categories wins.",
+        "the reference code. cosine: highest mean cosine. majority: the category nearest to most images. Of "
+        "equal categories the last wins, or the first where the group says so (race of paper).",
     )
     scale: float = Field(
         100.0, gt=0, description="Factor from cosines to logits, before the softmax; CLIP's own is 100."
@@ -42,6 +43,11 @@ class BiasOptions(Options):
         None,
         description="File of people's answers (human, and a group's), for analyses: a database of t2i people "
         "serve, or CSV.",
+    )
+    majority: Annotated[MajorityRule, ExecutionOption()] = Field(
+        "most",
+        description="Which answer of several people counts in analyses. most: the most frequent one; none if two "
+        "are equally frequent, or if most cannot tell. half: the answer of more than half of them.",
     )
     not_human: Annotated[Literal["leave-out", "count"], ExecutionOption()] = Field(
         "leave-out",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.io.answers import CANNOT_TELL, HumanAnswer, locate, read_answers
-from t2i_core.io.majority import find_majority
+from t2i_core.io.majority import MajorityRule, find_majority
 
 from .groups import UNDECIDED, PeopleGroup
 
@@ -86,16 +86,20 @@ def _parse_answer(answer: HumanAnswer, path: Path, groups: Mapping[str, PeopleGr
         raise BadOption(f"{where}: answer to {answer.question} {error} (got {answer.answer!r})") from None
 
 
-def majorities(answers: pd.DataFrame) -> pd.DataFrame:
+def majorities(answers: pd.DataFrame, rule: MajorityRule = "most") -> pd.DataFrame:
     """Return the majority of people's answers to each question about each prompt or image.
 
+    Args:
+        answers: The answers, as `read_people` returns them.
+        rule: Which answer counts.
+
     Returns:
-        Columns model, prompt, seed, question, majority (empty for a tie, or if most cannot tell), annotators
+        Columns model, prompt, seed, question, majority (empty if no answer counts), annotators
         (their number) and unanimous.
     """
     lines = []
     for key, own in answers.groupby([*UNITS, "question"], sort=False):
-        found = find_majority(own["answer"])
+        found = find_majority(own["answer"], rule)
         lines.append(
             dict(zip((*UNITS, "question"), key, strict=True))
             | {

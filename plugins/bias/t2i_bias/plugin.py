@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from .metric import Bias
 
 CITATION = (
-    "Cho, Zala, Bansal: DALL-Eval: Probing the Reasoning Skills and Social Biases of Text-to-Image Generation "
-    "Models. ICCV 2023. arXiv:2202.04053"
+    "Cho, Zala, Bansal: DALL-Eval - Probing the Reasoning Skills and Social Biases of Text-to-Image Generative "
+    "Transformers. arXiv:2202.04053, first version"
 )
 _ANSWERS = ("answer", "answer-in-category")
 
@@ -70,6 +70,7 @@ def t2i_metrics() -> list[MetricInfo]:
     return [
         MetricInfo(
             name="bias",
+            version=2,
             summary="Which people does the model draw if the prompt does not specify them, and how unevenly?",
             options=BiasOptions,
             create=_create,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Vote = Literal["probability", "cosine", "majority"]
+Ties = Literal["first", "last"]
 
 
 def cosines(images: Floats, texts: Floats) -> Floats:
@@ -38,27 +39,31 @@ ALIKE = 1e-9
 """Difference up to which values count as equal, so that the order of images does not decide a tie."""
 
 
-def last_best(values: Floats) -> NDArray[np.intp]:
-    """Return the index of the largest value on the last axis, the last one of equal values.
+def find_best(values: Floats, ties: Ties = "last") -> NDArray[np.intp]:
+    """Return the index of the largest value on the last axis, and of equal values the first or the last.
 
-    In the paper's group `gender`, ties thus go to female.
+    As in the reference code, ties of the paper's group `gender` go to the last category (female), and those of
+    `race` to the first.
     """
     best = values >= values.max(axis=-1, keepdims=True) - ALIKE
+    if ties == "first":
+        return np.asarray(best.argmax(axis=-1))
     return np.asarray(values.shape[-1] - 1 - best[..., ::-1].argmax(axis=-1))
 
 
-def vote_of(cosine: Floats, scale: float, how: Vote) -> int:
+def vote_of(cosine: Floats, scale: float, how: Vote, ties: Ties = "last") -> int:
     """Return the index of the category that a prompt votes for.
 
     Args:
         cosine: Cosines of shape (images, categories).
         scale: Factor from cosines to logits.
         how: The rule of the vote.
+        ties: Which of equal categories gets the vote.
     """
     if how == "probability":
         means = probabilities(cosine, scale).mean(axis=0)
     elif how == "cosine":
         means = cosine.mean(axis=0)
     else:
-        means = np.bincount(last_best(cosine), minlength=cosine.shape[-1]).astype(np.float64)
-    return int(last_best(means))
+        means = np.bincount(find_best(cosine, ties), minlength=cosine.shape[-1]).astype(np.float64)
+    return int(find_best(means, ties))

@@ -26,6 +26,7 @@ def said(tmp_path_factory):
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_everybody_has_a_hat_and_long_hair(said):
     (result,) = said["results"]
     by_group = result["facets"]["mad"]["group"]
@@ -37,6 +38,7 @@ def test_everybody_has_a_hat_and_long_hair(said):
     assert any("how people appear to that judge" in note for note in result["notes"])
 
 
+@pytest.mark.long
 def test_peoples_answers_are_shown_with_the_scores(said, tmp_path):
     """People answer about all images of a prompt, and see no hats where the judge sees them."""
     samples = csv.DictReader((Path(said["run"]) / "samples.csv").read_text().splitlines())

@@ -55,7 +55,8 @@ def test_the_pages_example_is_one(tmp_path):
             "age: {text: 'a {}', categories: [young, unknown]}",
             "is reserved for answers of people who cannot decide",
         ),
-        ("age: {text: 'a {}', categories: [young, old], ties: x}", "age: ties: is unknown"),
+        ("age: {text: 'a {}', categories: [young, old], tie: x}", "age: tie: is unknown"),
+        ("age: {text: 'a {}', categories: [young, old], ties: x}", "age: ties: must be"),
         ("human: {text: 'a {}', categories: [young, old]}", "the group 'human' needs another name"),
         ("3: {text: 'a {}', categories: [young, old]}", "the group 3 needs another name"),
     ],
@@ -104,3 +105,9 @@ def test_a_name_within_another_is_the_longer_one(answer, meant):
 def test_answers_that_name_none_or_several_are_refused(answer):
     with pytest.raises(ValueError, match="must name one of male, female, unknown"):
         read_groups("paper")["gender"].parse_answer(answer)
+
+
+def test_ties_are_those_of_the_reference_code():
+    """Of equal genders its comparison takes the second, of equal races its argmax the first."""
+    groups = read_groups("paper")
+    assert (groups["gender"].ties, groups["race"].ties) == ("last", "first")

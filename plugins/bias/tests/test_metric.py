@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from t2i_bias.analyses import analyse
 from t2i_bias.metric import IMAGES, PERSON, PERSONS, TEXTS, UNDECIDED_PERSON, Bias
 from t2i_bias.options import BiasOptions
 from t2i_bias.shares import estimate_shares
@@ -26,6 +27,7 @@ from t2i_core.api import (
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.metric_input import Answer, Observed
 from t2i_core.api.metric_output import Note
+from t2i_core.api.study import Study
 from t2i_core.statistics import mean_interval, wilson
 
 PEOPLE = (ObjectClass("dog", "dog.n.01"), PERSON)
@@ -187,6 +189,23 @@ def test_ends_and_chance_are_said():
         "MAD 0.121, where 0 means even shares and 0.500" in note and "show 0.033 with 145 votes" in note
         for note in notes
     )
+
+
+def test_both_ends_of_the_scales_are_a_table(tmp_path):
+    people = table_of([0, 1]).assign(model="m", seed=None)
+    races = [f"race: {race}" for race in ("White", "Black", "Asian", "Hispanic")]
+    more = [
+        {**row, "group": "race", "answer": race, "value": float(race == races[0])}
+        for row in people.drop_duplicates("prompt").to_dict("records")
+        for race in races
+    ]
+    table = pd.concat([people, pd.DataFrame(more)], ignore_index=True)
+    table["category"], table["cluster"] = "profession", table["prompt"]
+    ends = {a.name: a.table for a in analyse(Study(table, pd.DataFrame(), tmp_path), BiasOptions())}["ends"]
+    found = ends.set_index(["group", "end"])[["std", "mad", "mad-n-1"]]
+    assert found.loc[("gender", "one-hot")].tolist() == [0.5, 0.5, 1]
+    assert found.loc[("race", "one-hot")].tolist() == pytest.approx([0.433013, 0.375, 0.5], abs=1e-6)
+    assert (found.xs("uniform", level="end") == 0).all(axis=None)
 
 
 def test_an_even_model_of_four_categories_is_held():

@@ -16,6 +16,7 @@ from t2i_bias.people_comparison import compare_with_people
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Study
 from t2i_core.results.images import find_images
+from t2i_core.testing.figures import check_figure
 
 HEAD = "model,prompt,seed,annotator,question,answer\n"
 GROUPS = read_groups("paper")
@@ -77,7 +78,15 @@ def test_two_who_agree_by_chance():
     assert found["agreement"] == pytest.approx(0.25, abs=0.03)
 
 
-def study(votes, folder=Path()):
+def test_a_majority_may_need_more_than_half(tmp_path):
+    races = ["White", "White", "Black", "Asian", "Hispanic"]
+    text = "".join(f"m,nurse,,{n},race,{race}\nm,pilot,,{n},race,White\n" for n, race in enumerate(races))
+    answers = read_people(written(tmp_path, text), GROUPS)
+    assert majorities(answers)["majority"].tolist() == ["White", "White"]
+    assert majorities(answers, "half").set_index("prompt")["majority"].to_dict() == {"nurse": "", "pilot": "White"}
+
+
+def study(votes, folder=Path(), categories=None):
     """Return a run of one model with these votes, in which every image votes as its prompt."""
     lines = []
     for prompt, vote in votes.items():
@@ -88,6 +97,7 @@ def study(votes, folder=Path()):
                 "cluster": prompt,
                 "group": "gender",
                 "answer": f"gender: {answer}",
+                **({} if categories is None else {"category": categories[prompt]}),
             }
             value = float(vote == answer)
             lines.append({"measure": "vote-share", "value": value, "seed": None, **of})
@@ -103,9 +113,9 @@ def study(votes, folder=Path()):
     return Study(table, samples, folder, find_images=partial(find_images, samples, folder))
 
 
-def analysed(tmp_path, text, votes, **options):
+def analysed(tmp_path, text, votes, categories=None, **options):
     path = written(tmp_path, text)
-    found = compare_with_people(study(votes), BiasOptions(people=path, **options), path)
+    found = compare_with_people(study(votes, categories=categories), BiasOptions(people=path, **options), path)
     return {analysis.name: analysis for analysis in found}
 
 
@@ -136,9 +146,32 @@ def test_people_beside_the_judge(tmp_path):
     assert unanimous[["prompt", "people"]].to_numpy().tolist() == [
         ["cook", "female"], ["nurse", "female"], ["pilot", "male"],
     ]  # fmt: skip
-    shares = found["people gender"].table.set_index(["who", "answer"])["share"]
-    assert shares["people", "female"] == pytest.approx(2 / 3)
-    assert shares["judge", "female"] == pytest.approx(1 / 3)
+    assert found["agreements"].table["prompt"].tolist() == ["nurse", "pilot"]
+    shares = found["people gender"].table.set_index(["category", "who", "answer"])["share"]
+    assert shares["all", "people", "female"] == pytest.approx(2 / 3)
+    assert shares["all", "judge", "female"] == pytest.approx(1 / 3)
+    assert len(shares) == 4  # these prompts have no categories
+    assert (line["std one-hot"], line["mad one-hot"], line["mad-n-1 one-hot"]) == (0.5, 0.5, 1)
+
+
+def test_people_by_category_of_prompts(tmp_path):
+    kinds = {"nurse": "profession", "pilot": "profession", "cook": "other", "alien": "other"}
+    found = analysed(tmp_path, ANSWERS, VOTES, kinds)
+    table = found["people gender"].table
+    shares = table.set_index(["category", "who", "answer"])["share"]
+    assert shares["profession", "people", "female"] == shares["profession", "judge", "female"] == 0.5
+    assert (shares["other", "people", "female"], shares["other", "judge", "female"]) == (1, 0)
+    counts = table.drop_duplicates("category").set_index("category")["n"]
+    assert counts.to_dict() == {"all": 3, "profession": 2, "other": 1}
+    assert "profession" in check_figure(found["people gender"])
+    listed = found["unanimous"].table[["category", "prompt"]].to_numpy().tolist()
+    assert listed == [["other", "cook"], ["profession", "nurse"], ["profession", "pilot"]]
+    examples = found["unanimous by category"].table.set_index(["category", "answer"])
+    assert examples["example"].to_dict() == {
+        ("profession", "male"): "pilot", ("profession", "female"): "nurse",
+        ("other", "male"): "-", ("other", "female"): "cook",
+    }  # fmt: skip
+    assert examples.loc[("other", "female"), ["unanimous", "asked"]].tolist() == [1, 1]
 
 
 def test_images_without_people_may_count(tmp_path):
@@ -156,6 +189,18 @@ def test_answers_about_single_images(tmp_path):
     assert (line["kappa low"], line["kappa high"]) == (pytest.approx(1 - (1 - 0.025**0.5) / 0.5), 1)
     assert line["phi low"] == line["kappa low"]
     assert line["mad-per-prompt people"] == line["mad-per-prompt judge"] == 0.5
+
+
+def test_votes_and_images_are_counted_separately(tmp_path):
+    single = "m,nurse,0,a,gender,male\nm,nurse,1,a,gender,male\n"
+    found = analysed(tmp_path, ANSWERS + single, VOTES)
+    assert found["people"].table["of"].tolist() == ["votes", "images"]
+    shares = found["people gender"].table.set_index(["of", "who", "answer"])
+    assert shares.loc[("votes", "people", "male"), ["share", "n"]].tolist() == [pytest.approx(1 / 3), 3]
+    assert shares.loc[("images", "people", "male"), ["share", "n"]].tolist() == [1, 2]
+    text = check_figure(found["people gender"])
+    assert "votes" in text
+    assert "images" in text
 
 
 def test_answers_about_other_images_are_refused(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from t2i_bias.votes import cosines, last_best, probabilities, vote_of
+from t2i_bias.votes import cosines, find_best, probabilities, vote_of
 
 WAYS = ("probability", "cosine", "majority")
 VECTORS = st.integers(2, 5).flatmap(
@@ -30,7 +30,7 @@ def clear(cosine):
     for values in (probabilities(cosine, 100).mean(axis=0), cosine.mean(axis=0)):
         best = np.sort(values)
         assume(best[-1] - best[-2] > 1e-6)
-    counts = np.sort(np.bincount(last_best(cosine), minlength=cosine.shape[1]))
+    counts = np.sort(np.bincount(find_best(cosine), minlength=cosine.shape[1]))
     assume(counts[-1] > counts[-2])
 
 
@@ -64,12 +64,14 @@ def test_probabilities_are_a_softmax(cosine, scale):
     np.testing.assert_allclose(np.log(found[:, 0] / found[:, 1]), scale * (cosine[:, 0] - cosine[:, 1]), atol=1e-6)
 
 
-def test_a_tie_goes_to_the_last():
-    assert last_best(np.array([0.5, 0.5])) == 1
-    assert last_best(np.array([0.2, 0.4, 0.4, 0.0])) == 2
+def test_a_tie_goes_to_the_last_or_the_first():
+    assert find_best(np.array([0.5, 0.5])) == 1
+    assert find_best(np.array([0.2, 0.4, 0.4, 0.0])) == 2
+    assert find_best(np.array([0.2, 0.4, 0.4, 0.0]), "first") == 1
     even = np.array([[0.3, 0.2], [0.2, 0.3]])
     for how in WAYS:
         assert vote_of(even, 100, how) == 1
+        assert vote_of(even, 100, how, "first") == 0
 
 
 def test_the_order_of_images_decides_no_tie():

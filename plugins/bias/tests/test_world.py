@@ -82,6 +82,7 @@ def run(undrawn, tmp_path_factory):
     return run_of(models, tmp_path_factory.mktemp("two"), limit=9)
 
 
+@pytest.mark.long
 def test_the_domain_brings_prompts_seeds_and_groups(run):
     result = run.results[0]
     assert result.prompts == "bias-mini"

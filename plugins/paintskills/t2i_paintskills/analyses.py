@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from t2i_core.api.figure import BarChart
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.answers import find_places
-from t2i_core.statistics import Question, mean_interval
+from t2i_core.io.majority import MajorityRule
+from t2i_core.statistics import Estimate, Question, mean_interval, statistic_intervals
 
 from .skills import SKILLS
 
 _FACETS = {"object": "objects", "count": "counts", "colour": "colours", "relation": "relations"}
 """Facets, and the names of the tables by facet."""
+_SPATIAL_FACETS = {"object": "objects A", "object_2": "objects B", "relation": "relations"}
 
 
-def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysis]:
+def analyse(
+    study: Study, metric: str, answers: Path | None, majority: MajorityRule = "most"
+) -> Iterator[Analysis]:
     """Yield the analyses of one metric's decisions.
 
     If a run has several metrics of single skills, the first one yields the table of all skills.
@@ -26,6 +33,7 @@ def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysi
         study: The measurements of a run.
         metric: Name of the metric.
         answers: File of people's answers, if there is one.
+        majority: Which answer of several people counts.
 
     Raises:
         BadOption: The file of people's answers is not valid, or is about none of the run's images.
@@ -39,20 +47,21 @@ def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysi
     per_skill = {f"paintskills-{skill}": skill for skill in SKILLS}
     tables = [select_decisions(others[others["metric"] == name], name) for name in per_skill if name != metric]
     present = [name for name, skill in per_skill.items() if name == metric or _has_skill(tables, skill)]
-    if metric == "paintskills":
-        yield by_skill(own, study.interval)
-    elif present[0] == metric:
-        yield by_skill(pd.concat([own, *(rows for rows in tables if len(rows))]), study.interval)
+    every = own
+    if metric != "paintskills" and present[0] == metric:
+        every = pd.concat([own, *(rows for rows in tables if len(rows))])
+    if metric in ("paintskills", present[0] if present else ""):
+        yield by_skill(every, study.interval)
     for skill in SKILLS:
         rows = own[own["skill"] == skill]
-        for facet, plural in _FACETS.items():
+        for facet, plural in (_SPATIAL_FACETS if skill == "spatial" else _FACETS).items():
             if facet in rows and rows[facet].notna().any():
                 prefix = f"{skill}: " if metric == "paintskills" else ""
                 yield by_facet(rows, facet, f"{prefix}{plural}", study.interval)
     if answers is not None:
-        from .answers import compare_with_people
+        from .people_comparison import compare_with_people
 
-        yield from compare_with_people(answers, own, find_places(study.samples), study.interval)
+        yield from compare_with_people(answers, every, find_places(study.samples), study.interval, majority)
 
 
 def select_decisions(table: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -80,43 +89,107 @@ def by_skill(rows: pd.DataFrame, question: Question) -> Analysis:
 
     Args:
         rows: Rows of all skills.
-        question: The question that the intervals of the figure answer.
+        question: The question that the intervals answer.
 
     References:
         DALL-Eval, first version, Table 3.
     """
-    means = rows.groupby(["model", "skill"], observed=True)["value"].mean().unstack("skill")
-    present = [skill for skill in SKILLS if skill in means]
-    table = means.reindex(models_of(rows))[present]
-    if len(present) > 1:
-        table["average"] = table[present].mean(axis=1, skipna=False)
-    table = table.rename_axis("model").rename_axis(columns=None).reset_index()
-    summary = "Accuracy by skill; an upper bound is the judge's score of a simulator's images of the same prompts."
-    figure = _plot_accuracy(rows, "skill", present, question)
-    return Analysis("skills", summary, table, figure)
+    present = [skill for skill in SKILLS if (rows["skill"] == skill).any()]
+    found = _estimate_accuracy(rows, "skill", present, question)
+    lines = []
+    for model in models_of(rows):
+        line: dict[str, Any] = {"model": model}
+        counts = {}
+        for skill in present:
+            line |= _name_ends(skill, found.get((skill, model)))
+            counts[f"images {skill}"] = int(((rows["skill"] == skill) & (rows["model"] == model)).sum())
+        if len(present) > 1:
+            whole = all(counts.values())
+            own = rows[rows["model"] == model]
+            line |= _name_ends("average", _average(own, present, question) if whole else None)
+        lines.append(line | counts)
+    summary = (
+        "Accuracy by skill, with 95 % intervals and numbers of images; an upper bound is the judge's score of a "
+        "simulator's images of the same prompts."
+    )
+    return Analysis("skills", summary, pd.DataFrame(lines), _plot_accuracy(rows, "skill", present, found))
 
 
 def by_facet(rows: pd.DataFrame, facet: str, name: str, question: Question) -> Analysis:
-    """Return accuracy for each level of a facet: a column for each model, and the largest number of images."""
+    """Return accuracy for each level of a facet: columns for each model, and the largest number of images."""
     groups = rows.groupby([facet, "model"], observed=True, sort=False)["value"]
-    table = groups.mean().unstack("model").reindex(columns=models_of(rows))
-    table = table.rename_axis(columns=None)
-    figure = _plot_accuracy(rows, facet, list(table.index), question)
-    images = groups.size().unstack("model").max(axis=1).astype(int)
-    table = table.assign(images=images).reset_index()
-    return Analysis(name, f"Accuracy by {facet}.", table, figure)
+    images = groups.size().unstack("model").max(axis=1).astype(int).sort_index()
+    found = _estimate_accuracy(rows, facet, list(images.index), question)
+    lines = []
+    for level, number in images.items():
+        line: dict[str, Any] = {facet: level}
+        for model in models_of(rows):
+            line |= _name_ends(model, found.get((level, model)))
+        lines.append(line | {"images": number})
+    figure = _plot_accuracy(rows, facet, list(images.index), found)
+    title = {"object_2": "object B"}.get(facet, facet)
+    return Analysis(name, f"Accuracy by {title}, with 95 % intervals.", pd.DataFrame(lines), figure)
 
 
-def _plot_accuracy(rows: pd.DataFrame, column: str, levels: Sequence[str], question: Question) -> BarChart:
+Estimates = Mapping[tuple[Any, str], Estimate]
+"""Accuracy by level and model."""
+
+
+def _estimate_accuracy(rows: pd.DataFrame, column: str, levels: Sequence[Any], question: Question) -> Estimates:
+    """Return each model's accuracy, with intervals, for the levels of a column."""
+    found = {}
+    for level in levels:
+        for model in models_of(rows):
+            part = rows[(rows[column] == level) & (rows["model"] == model)]
+            if len(part):
+                found[level, model] = mean_interval(
+                    part["value"], clusters_of(part), part["seed"], interval=question, low=0, high=1
+                )
+    return found
+
+
+def _average(rows: pd.DataFrame, skills: Sequence[str], question: Question) -> Estimate:
+    """Return the mean of the skills' accuracies; prompts are resampled within their skill."""
+    codes = rows["skill"].map(list(skills).index).to_numpy(np.intp)
+    values = rows["value"].to_numpy(np.float64)
+    found = statistic_intervals(
+        lambda weights: {"average": average_accuracy(codes, values, weights)},
+        clusters_of(rows), rows["seed"], interval=question, strata=rows["skill"], ranges={"average": (0, 1)},
+    )  # fmt: skip
+    return found["average"]
+
+
+def clusters_of(rows: pd.DataFrame) -> pd.Series:
+    """Return what prompts count as one draw: their cluster, or the prompt itself."""
+    return rows["cluster"] if "cluster" in rows else rows["prompt"]
+
+
+def average_accuracy(codes: NDArray[np.intp], values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Return the mean over skills of the weighted accuracies; NaN if the weights of a skill sum to 0.
+
+    Args:
+        codes: Index of each row's skill, shape (n,).
+        values: 1 if the image is right, otherwise 0, shape (n,).
+        weights: Weight of each row, shape (n,).
+    """
+    there = np.bincount(codes) > 0
+    totals, right = (np.bincount(codes, own)[there] for own in (weights, weights * values))
+    return float((right / totals).mean()) if (totals > 0).all() else float("nan")
+
+
+def _name_ends(name: str, found: Estimate | None) -> dict[str, float]:
+    """Return a value and its interval under the names of their columns; NaN without a value."""
+    value, low, high = (np.nan,) * 3 if found is None else (found.value, found.lo, found.hi)
+    return {name: value, f"{name} low": low, f"{name} high": high}
+
+
+def _plot_accuracy(rows: pd.DataFrame, column: str, levels: Sequence[Any], found: Estimates) -> BarChart:
     """Return bars of each model's accuracy, with intervals, for the levels of a column in their order."""
     lines = []
     for level in levels:
         for model in models_of(rows):
-            part = rows[(rows[column] == level) & (rows["model"] == model)]
-            if part.empty:
-                continue
-            clusters = part["cluster"] if "cluster" in part else part["prompt"]
-            found = mean_interval(part["value"], clusters, part["seed"], interval=question, low=0, high=1)
-            lines.append((level, model, found.value, found.lo, found.hi, len(part)))
+            if (own := found.get((level, model))) is not None:
+                images = int(((rows[column] == level) & (rows["model"] == model)).sum())
+                lines.append((level, model, own.value, own.lo, own.hi, images))
     data = pd.DataFrame(lines, columns=[column, "model", "accuracy", "low", "high", "images"])
     return BarChart(label=column, value="accuracy", colour="model", range=(0, 1), data=data, hover=["images"])

@@ -1,16 +1,14 @@
-"""People's answers about the images: accuracy by their majority, and the metric's agreement with it (phi)."""
+"""People's answers about the images: whether they show what their prompts ask for, and the majorities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
-from t2i_core.api.figure import BarChart
-from t2i_core.api.study import Analysis
 from t2i_core.io.answer_meaning import find_meant_choice
 from t2i_core.io.answers import CANNOT_TELL, SHOWN, HumanAnswer, locate, read_answers
 from t2i_core.io.component_answers import (
@@ -20,8 +18,7 @@ from t2i_core.io.component_answers import (
     mean_object,
     mean_relation,
 )
-from t2i_core.io.majority import find_majority
-from t2i_core.statistics import Question, mean_interval, phi
+from t2i_core.io.majority import MajorityRule, find_majority
 
 UNITS = ["model", "prompt", "seed"]
 
@@ -76,91 +73,19 @@ def mean_skill(facets: Mapping[str, Any] | pd.Series) -> list[Combination]:
     return mean_object(facets["object"])
 
 
-def majorities(answers: pd.DataFrame) -> pd.DataFrame:
+def majorities(answers: pd.DataFrame, rule: MajorityRule = "most") -> pd.DataFrame:
     """Return the answer of most people for each image.
 
+    Args:
+        answers: The answers, as `read_people` returns them.
+        rule: Which answer counts.
+
     Returns:
-        Columns model, prompt, seed, people (their number) and majority (1 for yes, 0 for no, NaN for a tie or if
-        most cannot tell).
+        Columns model, prompt, seed, people (their number) and majority (1 for yes, 0 for no, NaN if none counts).
     """
     lines = []
     for unit, own in answers.groupby(UNITS):
-        found = find_majority(own["answer"])
+        found = find_majority(own["answer"], rule)
         value = np.nan if found.answer is None else float(found.answer == "yes")
         lines.append((*unit, found.raters, value))
     return pd.DataFrame(lines, columns=[*UNITS, "people", "majority"])
-
-
-def compare_with_people(
-    path: Path, rows: pd.DataFrame, places: Mapping[str, tuple[str, str, int]], question: Question
-) -> Iterator[Analysis]:
-    """Yield accuracy by people and by the metric for each model and skill, and their agreement.
-
-    Args:
-        path: File of people's answers.
-        places: Model, prompt and seed by digest of the image file.
-        rows: The metric's decisions, one row for each image.
-        question: The question that the intervals of the figure answer.
-
-    Raises:
-        BadOption: The file is not valid, or is about none of the run's images.
-    """
-    found = majorities(read_people(path, rows, places))
-    if found.empty:
-        raise BadOption(f"{path}: none of the answers is about one image of a skill")
-    own = rows[[*UNITS, "skill", "value"]].astype({"model": str, "prompt": str, "seed": int, "skill": str})
-    both = found.merge(own, on=UNITS, how="left")
-    undecided = both[both["value"].isna()]
-    if len(undecided) == len(both):
-        first = undecided.iloc[0]
-        raise BadOption(
-            f"{path}: none of the answers is about an image of the run; the first is about model "
-            f"{first['model']!r}, prompt {first['prompt']!r}, seed {first['seed']}"
-        )
-    both = both.dropna(subset="value")
-    groups = [
-        (str(model), str(skill), part) for (model, skill), part in both.groupby(["model", "skill"], sort=False)
-    ]
-    groups.append(("all", "all", both))
-    table = pd.DataFrame([_line(*group) for group in groups])
-    summary = (
-        "Accuracy by the majority of people and by the metric on the same images, without ties and without "
-        f"{len(undecided)} images for which the metric has no decision. phi has a 95 % interval over prompts."
-    )
-    yield Analysis("people", summary, table, _plot_accuracies(groups, question))
-
-
-def _plot_accuracies(groups: Sequence[tuple[str, str, pd.DataFrame]], question: Question) -> BarChart:
-    """Return bars of accuracy by people and by the metric, with intervals, for each model and skill."""
-    lines = []
-    for model, skill, part in groups:
-        clear = part.dropna(subset="majority")
-        for judged_by, column in (("people", "majority"), ("metric", "value")) if len(clear) else ():
-            found = mean_interval(
-                clear[column].to_numpy(float), clear["prompt"], clear["seed"], interval=question, low=0, high=1
-            )
-            lines.append((model, skill, judged_by, found.value, found.lo, found.hi, len(clear)))
-    columns = ["model", "skill", "judged by", "accuracy", "low", "high", "images"]
-    return BarChart(
-        label=("model", "skill"), value="accuracy", colour="judged by", range=(0, 1),
-        data=pd.DataFrame(lines, columns=columns), hover=["images"],
-    )  # fmt: skip
-
-
-def _line(model: str, skill: str, part: pd.DataFrame) -> dict[str, Any]:
-    clear = part.dropna(subset="majority")
-    majority, value = clear["majority"].to_numpy(np.float64), clear["value"].to_numpy(np.float64)
-    agreed = phi(majority, value, clear["prompt"])
-    return {
-        "model": model,
-        "skill": skill,
-        "people": majority.mean() if len(clear) else np.nan,
-        "metric": value.mean() if len(clear) else np.nan,
-        "agreement": (majority == value).mean() if len(clear) else np.nan,
-        "phi": agreed.value,
-        "phi low": agreed.lo,
-        "phi high": agreed.hi,
-        "images": len(clear),
-        "ties": len(part) - len(clear),
-        "annotators": part["people"].mean(),
-    }

@@ -115,9 +115,11 @@ def confidence_of(options: SkillOptions) -> float:
     """Return the confidence down to which the judge must keep detections, in [0, 1].
 
     With a judge that keeps fewer, the options' thresholds would have no effect. Relations use no
-    threshold, so their value is 1.
+    threshold, so their value is 1. The reference code keeps all detections.
     """
     match options:
+        case _ if options.reference:
+            return 0.0
         case PaintSkillsOptions():
             return min(options.confidence, options.threshold)
         case ConfidenceOptions():
@@ -151,7 +153,6 @@ class _SkillMetric(Metric):
 
     def __init__(self, setup: Setup[SkillOptions]) -> None:
         super().__init__(setup)
-        self.upper_bound = setup.options.upper
         requires = {"class_probs", "colour"} if "color" in self.skills else {"class_probs"}
         confidence = confidence_of(setup.options)
         asked = Need(NEED, "answer", queries=self._ask, question=self._describe_questions())
@@ -213,7 +214,7 @@ class _SkillMetric(Metric):
         """Yield accuracy by skill, object, count, colour and relation, and the comparison with people."""
         from .analyses import analyse
 
-        yield from analyse(study, self.name, self.options.answers)
+        yield from analyse(study, self.name, self.options.answers, self.options.majority)
 
 
 class _OneSkill(_SkillMetric):
@@ -263,6 +264,7 @@ class PaintSkills(TableMetric, _SkillMetric):
 
     name, skills = "paintskills", SKILLS
     strata = "skill"
+    computes_headline = True
 
     def skill_of(self, prompt: Prompt) -> Skill:
         """Return the skill that the prompt's facet `skill` names."""
@@ -282,7 +284,7 @@ class PaintSkills(TableMetric, _SkillMetric):
         if absent:
             raise BadPrompts(
                 f"paintskills: averages four skills, but no prompt tests {' or '.join(absent)}; use --prompts "
-                "paintskills, or the metrics of the other skills"
+                f"paintskills, with --limit {len(SKILLS)} or more, or the metrics of the other skills"
             )
 
     def measure(self, unit: Unit) -> Iterator[Row | Failure]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from t2i_core.api.errors import did_you_mean
-from t2i_core.api.options import ExecutionOption, Options
+from t2i_core.api.options import BoundedOptions, ExecutionOption, Options
+from t2i_core.io.majority import MajorityRule
 
 from .skills import NAMES
 
@@ -40,24 +42,48 @@ _CLAMP = Field(
 )
 
 
-class SkillOptions(Options):
+REFERENCE: dict[str, float | str | bool] = {
+    "confidence": 0.0,
+    "colours": "all",
+    "rule": "reference",
+    "threshold": 0.7,
+    "clamp": True,
+}
+"""Options with which the reference code decides (commit 6d07019), which also keeps every detection."""
+
+
+class SkillOptions(BoundedOptions):
     """Options of `paintskills-spatial`, which all skills share."""
 
-    upper: Annotated[str | None, ExecutionOption()] = Field(
-        None,
-        description="Generator whose score, with the same prompts and judge, is reported as the upper bound: "
-        "simulator, folder:DIR, or none. Models of the mini world use simulator by default.",
-    )
     answers: Annotated[Path | None, ExecutionOption()] = Field(
         None,
         description="File of people's answers (the form yes-no or components), for analyses: a database of t2i "
         "people serve, or CSV.",
     )
 
-    @field_validator("upper")
-    @classmethod
-    def _parse_upper(cls, name: str | None) -> str | None:
-        return None if name in ("", "none", "null") else name
+    majority: Annotated[MajorityRule, ExecutionOption()] = Field(
+        "most",
+        description="Which answer of several people counts in analyses. most: the most frequent one; none if two "
+        "are equally frequent, or if most cannot tell. half: the answer of more than half of them.",
+    )
+    reference: bool = Field(
+        False,
+        description="Whether to decide as the reference code does: confidence 0, colours all, rule reference, "
+        "threshold 0.7, clamp true, and all detections, for which the judge's floor is 0.",
+    )
+
+    @model_validator(mode="after")
+    def _follow_reference(self) -> Self:
+        if self.reference:
+            for name, value in REFERENCE.items():
+                if name in self.model_fields_set and getattr(self, name) != value:
+                    given, own = (json.dumps(each) for each in (getattr(self, name), value))
+                    raise ValueError(
+                        f"reference=true sets {name} to {own} (got {given}); leave {name} or reference out"
+                    )
+                if name in type(self).model_fields:
+                    object.__setattr__(self, name, value)  # options are frozen once they are checked
+        return self
 
 
 class ConfidenceOptions(SkillOptions):
@@ -112,7 +138,7 @@ class SourceOptions(Options):
         return names
 
 
-class RetrievalOptions(Options):
+class RetrievalOptions(BoundedOptions):
     """Options of `r-precision`."""
 
     captions: Path | None = Field(

@@ -50,6 +50,7 @@ class RPrecision(Metric):
             Need(IMAGE, "embed"),
             Need(POOL, "embed", images="prompt", per="run", queries=self._pool_queries),
         )
+        self.rows_depend_on_prompts = setup.options.captions is None
         self._places: dict[str, int] = {}
         self._negatives = 0
         self._pool: _Pool | None = None

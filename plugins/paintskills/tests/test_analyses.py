@@ -13,6 +13,7 @@ from t2i_core.statistics import mean_interval
 from t2i_core.testing.figures import check_figure
 from t2i_paintskills.analyses import analyse
 from t2i_paintskills.answers import majorities
+from t2i_paintskills.people_comparison import average_independent
 
 BOUND = "upper bound (simulator)"
 
@@ -55,7 +56,9 @@ def found(tmp_path, metric, answers, own, *others):
 def test_the_first_of_several_skills_says_the_table_of_all(tmp_path):
     said = found(tmp_path, "paintskills-object", None, OBJECT, COUNT, NUMBER)
     table = said["skills"].table
-    assert list(table.columns) == ["model", "object", "count", "average"]
+    named = [name for name in table.columns if not name.endswith((" low", " high"))]
+    assert named == ["model", "object", "count", "average", "images object", "images count"]
+    assert table[["images object", "images count"]].to_numpy().tolist() == [[3, 1], [1, 1], [2, 1]]
     assert list(table["model"]) == ["a", "b", BOUND]  # the bound last
     np.testing.assert_allclose(table["object"], [2 / 3, 0, 1])
     np.testing.assert_allclose(table["count"], [0, 1, 1])
@@ -65,7 +68,7 @@ def test_the_first_of_several_skills_says_the_table_of_all(tmp_path):
 
 def test_one_skill_alone_has_no_average(tmp_path):
     table = found(tmp_path, "paintskills-count", None, pd.concat([COUNT, NUMBER]))["skills"].table
-    assert list(table.columns) == ["model", "count"]
+    assert list(table.columns) == ["model", "count", "count low", "count high", "images count"]
     assert list(table["count"]) == [0, 1, 1]  # `number` is left out
 
 
@@ -85,8 +88,9 @@ def test_figures_have_the_intervals_of_the_runs_question(tmp_path):
 def test_accuracy_by_facet(tmp_path):
     said = found(tmp_path, "paintskills-object", None, OBJECT)
     table = said["objects"].table.set_index("object")
-    assert list(table.columns) == ["a", "b", BOUND, "images"]
-    assert table.loc["dog"].tolist() == [0.5, 0, 1, 2]
+    assert [n for n in table.columns if not n.endswith((" low", " high"))] == ["a", "b", BOUND, "images"]
+    assert table.loc["dog", ["a", "b", BOUND, "images"]].tolist() == [0.5, 0, 1, 2]
+    assert table.loc["dog", "a low"] < 0.5 < table.loc["dog", "a high"]
     assert table.loc["bed", ["a", BOUND, "images"]].tolist() == [1, 1, 1]
     assert math.isnan(table.loc["bed", "b"])
     counts = found(tmp_path, "paintskills-count", None, COUNT)
@@ -98,12 +102,31 @@ def test_all_four_in_one_metric(tmp_path):
         rows("paintskills", skill, ("a", f"{skill}-dog", 0, v, {"object": "dog", "skill": skill, **facets}))
         for skill, v, facets in (
             ("object", 1, {}), ("count", 0, {"count": "2"}), ("color", 1, {"colour": "red"}),
-            ("spatial", 0, {"relation": "left"}),
+            ("spatial", 0, {"object_2": "bed", "relation": "left"}),
         )
     ]  # fmt: skip
     said = found(tmp_path, "paintskills", None, pd.concat(parts))
-    assert said["skills"].table.loc[0].tolist() == ["a", 1, 0, 1, 0, 0.5]
+    columns = ["model", "object", "count", "color", "spatial", "average"]
+    assert said["skills"].table.loc[0, columns].tolist() == ["a", 1, 0, 1, 0, 0.5]
     assert {"object: objects", "count: counts", "color: colours", "spatial: relations"} <= set(said)
+    assert {"spatial: objects A", "spatial: objects B"} <= set(said)
+    assert said["spatial: objects B"].table["object_2"].tolist() == ["bed"]
+
+
+def test_the_average_has_an_interval_over_the_prompts_of_each_skill(tmp_path):
+    rng = np.random.default_rng(0)
+    right = {"object": 0.9, "count": 0.4}
+    parts = [
+        rows(f"paintskills-{skill}", f"paintskills-{skill}",
+             *(("a", f"{skill}-{n}", s, rng.random() < share, {"object": "dog", "count": "1"})
+               for n in range(30) for s in (0, 1)))
+        for skill, share in right.items()
+    ]  # fmt: skip
+    line = found(tmp_path, "paintskills-object", None, *parts)["skills"].table.loc[0]
+    alone = [line[f"{skill} high"] - line[f"{skill} low"] for skill in right]
+    width = line["average high"] - line["average low"]
+    assert line["average low"] < line["average"] < line["average high"]
+    assert 0.9 < width / (math.hypot(*alone) / 2) < 1.5  # the mean of two means, with two seeds in common
 
 
 def test_a_run_without_values_has_no_analyses(tmp_path):
@@ -144,8 +167,108 @@ def test_people_and_metric(tmp_path):
     assert math.isnan(row["phi low"])  # without either prompt one side is constant
     assert (row["images"], row["ties"], row["annotators"]) == (3, 0, 5)
     assert table.loc[("b", "object"), ["images", "ties"]].tolist() == [0, 1]
-    assert table.loc[("all", "all"), "images"] == 3
-    assert "without 1 images" in said.summary
+    assert "without 1 that the metric does not decide" in said.summary
+
+
+def test_rows_have_the_order_of_the_run_and_of_the_skills(tmp_path):
+    """DALL-Eval's Tables 4 and 5: zero-shot before fine-tuned models, object before count; the bound last."""
+    metric = {"color": (1, 0) * 4, "count": (1, 0, 1, 1), "object": (1, 1, 1, 0, 0, 0)}
+    people = {
+        "color": {"fine-tuned": (1,) * 8, "zero-shot": (0,) * 8, BOUND: (1,) * 8},
+        "count": {"fine-tuned": (1, 0, 1, 0), "zero-shot": (1, 0, 1, 1), BOUND: (1, 1, 1, 1)},
+        "object": {"fine-tuned": (1, 1, 1, 0, 0, 0), "zero-shot": (0, 1, 1, 0, 0, 0), BOUND: (1,) * 6},
+    }
+    parts = make_parts(metric, ("zero-shot", "fine-tuned", BOUND))
+    path = write_one(tmp_path, people)
+    said = found(tmp_path, "paintskills-object", path, parts["object"], parts["color"], parts["count"])
+    table = said["people"].table
+    skills = ["object", "count", "color", "average"]
+    assert table[["model", "skill"]].to_numpy().tolist() == [
+        [model, skill] for model in ("zero-shot", "fine-tuned", BOUND) for skill in skills
+    ]
+    assert table.set_index(["model", "skill"])["people"][BOUND, "average"] == 1
+    # means of the skills, which have 6, 4 and 8 images, not of all images
+    tuned = table.set_index(["model", "skill"]).loc["fine-tuned"]
+    for column, of_skills in (
+        ("people", (3 / 6, 2 / 4, 8 / 8)), ("metric", (3 / 6, 3 / 4, 4 / 8)), ("agreement", (6 / 6, 3 / 4, 4 / 8)),
+    ):  # fmt: skip
+        np.testing.assert_allclose(tuned[column], [*of_skills, np.mean(of_skills)])
+    over_models = said["phi by skill"].table.set_index("skill")
+    assert list(over_models.index) == skills
+    expected = [
+        (5 * 6 - 0 * 1) / math.sqrt(5 * 7 * 6 * 6),  # 5 right for both, 6 wrong for both, 1 for the metric alone
+        (5 * 2 - 0 * 1) / math.sqrt(5 * 3 * 6 * 2),
+        0,
+    ]
+    np.testing.assert_allclose(over_models["phi"], [*expected, np.mean(expected)], atol=1e-12)
+    assert over_models.loc["object", ["models", "prompts", "images"]].tolist() == [2, 6, 12]
+    assert over_models.loc["average", ["models", "prompts", "images"]].tolist() == [2, 18, 36]
+    line = over_models.loc["average"]
+    assert line["phi low"] < np.mean(expected) < line["phi high"]
+
+
+def make_parts(metric, models):
+    """The metric's rows of each skill: its decisions about an image of each prompt, the same for all models."""
+    facets = {"object": "dog", "count": "1", "colour": "red"}
+    return {
+        skill: rows(
+            f"paintskills-{skill}", f"paintskills-{skill}",
+            *((model, f"{skill}-{n}", 0, right, facets) for model in models for n, right in enumerate(decisions))
+        )
+        for skill, decisions in metric.items()
+    }  # fmt: skip
+
+
+def write_one(tmp_path, people):
+    """Answers of one person by skill, model and prompt; None for a tie of two."""
+    lines = [
+        line
+        for skill, by_model in people.items()
+        for model, answers in by_model.items()
+        for n, right in enumerate(answers)
+        for line in votes(model, f"{skill}-{n}", 0, [1, 0] if right is None else [right])
+    ]
+    return write(tmp_path, *lines)
+
+
+@pytest.mark.parametrize("count", [(None, None), ()], ids=["ties", "no answers"])
+def test_a_model_without_a_majority_in_every_skill_has_no_average(tmp_path, count):
+    parts = make_parts({"object": (1, 0), "count": (1, 0)}, ("a", "b"))
+    path = write_one(tmp_path, {"object": {"a": (1, 0), "b": (1, 0)}, "count": {"a": (1, 0), "b": count}})
+    said = found(tmp_path, "paintskills-object", path, parts["object"], parts["count"])
+    averages = said["people"].table.set_index(["skill", "model"]).loc["average"]
+    assert averages.loc["a", ["people", "metric", "agreement"]].tolist() == [1 / 2, 1 / 2, 1]
+    assert averages.loc["b", ["people", "people low", "metric", "agreement"]].isna().all()
+    assert averages.loc["b", ["images", "ties"]].tolist() == [2, len(count)]
+    drawn = said["people"].figure.data
+    assert ("b", "average") not in set(zip(drawn["model"], drawn["skill"], strict=True))
+
+
+@pytest.mark.long
+def test_phi_has_no_average_without_a_majority_in_every_skill(tmp_path):
+    parts = make_parts({"object": (1, 0), "count": (1, 0)}, ("a",))
+    path = write_one(tmp_path, {"object": {"a": (1, 0)}, "count": {"a": (None, None)}})
+    said = found(tmp_path, "paintskills-object", path, parts["object"], parts["count"])["phi by skill"]
+    table = said.table.set_index("skill")
+    assert table.loc["object", "phi"] == 1
+    assert table.loc[["count", "average"], "phi"].isna().all()
+    check_figure(said)
+
+
+def test_phi_is_over_the_models_that_people_saw(tmp_path):
+    """DALL-Eval's Table 5 is over the fine-tuned models of a run that has others, too."""
+    parts = make_parts({"object": (1, 0, 1)}, ("zero-shot", "tuned"))
+    path = write_one(tmp_path, {"object": {"tuned": (1, 0, 0)}})
+    line = found(tmp_path, "paintskills-object", path, parts["object"])["phi by skill"].table.iloc[0]
+    assert (line["models"], line["images"], line["phi"]) == (1, 3, pytest.approx(0.5))
+
+
+def test_the_interval_of_an_average_follows_from_those_of_its_parts():
+    same = average_independent(np.array([[0.2, 0.5, 0.7]] * 4))
+    assert same == pytest.approx((0.5, 0.5 - 0.3 / 2, 0.5 + 0.2 / 2))  # half as wide as one of four
+    certain = average_independent(np.array([[-1, 1, 1], [0.5, 0.6, 0.7]]))
+    assert certain == pytest.approx((0.8, 0.8 - math.hypot(2, 0.1) / 2, 0.8 + 0.05))
+    assert all(map(math.isnan, average_independent(np.array([[math.nan] * 3, [0, 0.1, 0.2]]))))
 
 
 @pytest.mark.parametrize("wrong", [0, 3])
@@ -165,7 +288,7 @@ def test_phi_has_an_interval_over_prompts(tmp_path, wrong):
 def test_figures_are_drawn(tmp_path):
     path = write(tmp_path, *votes("a", "object-dog", 0, [1, 1, 0]))
     for analysis in found(tmp_path, "paintskills-object", path, OBJECT).values():
-        assert "accuracy: " in check_figure(analysis)
+        assert ("phi" if analysis.name == "phi by skill" else "accuracy: ") in check_figure(analysis)
 
 
 @settings(max_examples=25)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from t2i_cli.app import app
 from t2i_core.api.errors import NoJudge
@@ -31,6 +32,7 @@ def scores(run):
     return {(r.metric.removeprefix("paintskills-"), r.label): r.scores for r in run.results}
 
 
+@pytest.mark.long
 def test_correct_images_are_correct(run):
     said = scores(run)
     for skill in SKILLS:
@@ -53,6 +55,7 @@ def test_each_fault_affects_only_its_skill(run):
     assert (spatial.loc[spatial["measure"] == "objects", "value"] == 1).all()
 
 
+@pytest.mark.long
 def test_its_analyses_are_written_with_figures(run, tmp_path):
     done = CliRunner().invoke(app, ["analyze", str(run.folder), "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
@@ -62,9 +65,12 @@ def test_its_analyses_are_written_with_figures(run, tmp_path):
         f"paintskills-object-{name}.{end}" for name in ("skills", "objects") for end in ("csv", "svg", "png")
     } <= written
     assert {"paintskills-color-colours.png", "paintskills-spatial-relations.csv"} <= written
-    skills = (folder / "paintskills-object-skills.csv").read_text().splitlines()
-    assert skills[0] == "model,object,count,color,spatial,average"
-    assert skills[1] == "right,1.0,1.0,1.0,1.0,1.0"
+    assert {"paintskills-spatial-objects-A.csv", "paintskills-spatial-objects-B.png"} <= written
+    skills = pd.read_csv(folder / "paintskills-object-skills.csv").set_index("model")
+    names = ["object", "count", "color", "spatial"]
+    assert skills.loc["right", [*names, "average"]].tolist() == [1] * 5
+    assert skills.loc["right", [f"images {name}" for name in names]].tolist() == [1] * 4
+    assert skills.loc["right", ["object low", "object high"]].tolist() == [0, 1]  # of one prompt
 
 
 def test_the_upper_bound_stands_beside_a_score(tmp_path, monkeypatch):

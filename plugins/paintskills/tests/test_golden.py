@@ -49,7 +49,7 @@ def test_02_colour(golden, world):
     case = golden("paintskills-02")
     assert tuple(case["inputs"]["colors"]) == COLOURS
     for name, sample in case["inputs"]["samples"].items():
-        metric, expected = ColorSkill(Setup(None, ColorOptions(confidence=0))), case["expected"][name]
+        metric, expected = ColorSkill(Setup(None, ColorOptions(reference=True))), case["expected"][name]
         said = world.values(metric, target(sample), world.detections(padded(sample["queries"])))
         wanted = sample["objects"][0]
         assert said["paintskills-color"] == expected["correct"], name

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from t2i_cli.app import app
 from t2i_core import ModelRequest
 from t2i_core.api import (
     Detections,
@@ -23,14 +24,17 @@ from t2i_core.api import (
     Setup,
 )
 from t2i_core.api.errors import BadOption, BadPrompts
+from t2i_core.api.options import Options
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
 from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolver
 from t2i_core.testing.parts import TEST_JUDGE
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import SYNSETS
+from t2i_paintskills.options import REFERENCE
 from t2i_paintskills.plugin import t2i_metrics, t2i_prompt_sources
 from t2i_paintskills.skills import COLOURS, SEEDS, SHAPES, SKILLS, SkillText, items
+from typer.testing import CliRunner
 
 MODULE = "t2i_paintskills.plugin"
 
@@ -169,6 +173,53 @@ def test_a_judge_that_keeps_too_little_is_refused(name, options, floor, lower):
         make_plan(request, StaticResolver(model, forgetful, few(*skills), *t2i_metrics()))
     enough = StaticResolver(model, replace(forgetful, floor=lower), few(*skills), *t2i_metrics())
     assert make_plan(request, enough).jobs
+
+
+class Floor(Options):
+    floor: float = 0.05
+
+
+def test_reference_sets_all_options_and_the_judges_floor():
+    (info,) = (info for info in t2i_metrics() if info.name == "paintskills")
+    options = info.options(reference=True)
+    assert {name: getattr(options, name) for name in REFERENCE} == REFERENCE
+    assert info.create(Setup(None, options)).needs[0].confidence == 0
+    judge = replace(SEEING, name="seeing", options=Floor, floor="floor")
+    model = GeneratorInfo(name="model", summary="Is never asked.", create=lambda setup: None, code=())
+    for name in ("paintskills", "paintskills-spatial", "paintskills-count"):
+        skills = SKILLS if name == "paintskills" else (name.removeprefix("paintskills-"),)
+        resolver = StaticResolver(model, judge, few(*skills), *t2i_metrics())
+        request = Request(
+            metrics=(name,), models=(ModelRequest("model"),), prompts=("few",), judges=("seeing",),
+            options={name: {"reference": True}},
+        )  # fmt: skip
+        plan = make_plan(request, resolver)
+        assert plan.jobs[0].needs[0].choice.judge.options.floor == 0
+        assert [note for note in plan.notes if "keeps detections down to 0" in note]
+        with pytest.raises(BadOption, match=r"keeps nothing below 0\.3"):  # a floor that the user sets stays
+            make_plan(replace(request, options={**request.options, "seeing": {"floor": 0.3}}), resolver)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("paintskills-object", {"confidence": 0.8}, "reference=true sets confidence to 0.0 (got 0.8)"),
+        ("paintskills-count", {"rule": "paper"}, 'reference=true sets rule to "reference" (got "paper")'),
+        ("paintskills", {"clamp": "false"}, "reference=true sets clamp to true (got false)"),
+    ],
+)
+def test_options_that_contradict_the_reference_are_refused(name, options, said):
+    words = [f"metric:{name}.{key}={value}" for key, value in {"reference": "true", **options}.items()]
+    command = ["eval", "--metric", name, "--model", "simulator", "--dry-run"]
+    done = CliRunner().invoke(app, [*command, *(part for word in words for part in ("-o", word))])
+    assert done.exit_code == 6, done.output
+    assert said in " ".join(done.output.split())
+    assert "Traceback" not in done.output
+
+
+def test_options_that_agree_with_the_reference_are_fine():
+    (info,) = (info for info in t2i_metrics() if info.name == "paintskills-count")
+    assert info.options(reference=True, rule="reference", threshold=0.7).clamp
 
 
 def test_the_mini_world_has_all_of_it():

@@ -193,3 +193,8 @@ def test_captions_that_stand_twice_count_once():
         BadPrompts, match="29 negatives need as many other captions, but the run's prompts have 28"
     ):
         metric.check(twice)
+
+
+def test_only_candidates_from_the_runs_own_prompts_make_rows_depend_on_them() -> None:
+    own, others = RetrievalOptions(), RetrievalOptions(captions="captions.txt")
+    assert [RPrecision(Setup(None, each)).rows_depend_on_prompts for each in (own, others)] == [True, False]

@@ -78,6 +78,7 @@ def test_any_file_in_the_official_form_comes_back_byte_for_byte(tmp_path_factory
     assert read_scenes(path).to_text().encode() == path.read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("skill", SKILLS)
 def test_a_drawn_split_is_reproducible_uniform_and_in_the_official_form(skill, tmp_path):
     drawn = draw_split(skill, "val", seed=3)
