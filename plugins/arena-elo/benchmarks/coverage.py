@@ -20,9 +20,10 @@ import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 from t2i_arena_elo.battles import Battles
-from t2i_arena_elo.metric import POSITION, Elo
+from t2i_arena_elo.metric import Elo
 from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.ratings import MEAN, POINTS, rate
+from t2i_arena_elo.weighted_ratings import POSITION
 from t2i_core.api import Setup
 from t2i_core.statistics import Crossing, statistic_intervals
 

@@ -44,12 +44,16 @@ def write_battles(path: Path, battles: Iterable[Battle]) -> None:
             writer.writerow(COLUMNS)
             for battle in battles:
                 cells = asdict(battle) | {"human": "yes" if battle.human else ""}
+                if battle.propensity == 1:
+                    cells["propensity"] = None
                 writer.writerow(["" if cell is None else escape(cell) for cell in cells.values()])
         else:
             for battle in battles:
                 known = {name: value for name, value in asdict(battle).items() if value not in (None, "", False)}
                 # 0 == False, so the line above drops a seed or time of 0
                 known |= {name: 0 for name in ("seed", "time") if getattr(battle, name) == 0}
+                if battle.propensity == 1:
+                    del known["propensity"]
                 file.write(json.dumps(known, ensure_ascii=False) + "\n")
 
 
@@ -122,6 +126,7 @@ def _battle(cells: Mapping[str, Any]) -> Battle:
         raise ValueError(f"{missing!r} is empty; fill it in")
     texts = {name: _text(cells.get(name), name) for name in ("prompt", "left", "right", "subset", "judge")}
     human, seed, time = cells.get("human", ""), cells.get("seed"), cells.get("time")
+    propensity = cells.get("propensity")
     if human not in (True, False, "", "yes", "no"):
         raise ValueError(f"'human' must be yes or no (got {human!r})")
     return Battle(
@@ -130,6 +135,7 @@ def _battle(cells: Mapping[str, Any]) -> Battle:
         human=human in (True, "yes"),
         seed=None if seed in (None, "") else _number(seed, "seed", int),
         time=None if time in (None, "") else _number(time, "time", float),
+        propensity=1.0 if propensity in (None, "") else _number(propensity, "propensity", float),
     )
 
 

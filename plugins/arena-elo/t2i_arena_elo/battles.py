@@ -35,6 +35,7 @@ class Battle:
         human: Whether the judge is a person.
         seed: Seed of both images; None if unknown, or if several images were shown on each side.
         time: Seconds since 1970 (UTC); None if unknown.
+        propensity: Probability with which these images were drawn to be compared; battles weigh inversely to it.
 
     Raises:
         ValueError: If the verdict is not one of `VERDICTS`, or both models are the same.
@@ -49,12 +50,15 @@ class Battle:
     human: bool = False
     seed: int | None = None
     time: float | None = None
+    propensity: float = 1.0
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ValueError(f"'verdict' must be one of {', '.join(VERDICTS)} (got {self.verdict!r})")
         if self.left == self.right:
             raise ValueError(f"'left' and 'right' must be two models (got {self.left!r} twice)")
+        if not 0 < self.propensity <= 1:
+            raise ValueError(f"'propensity' must be above 0 and at most 1 (got {self.propensity!r})")
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class Battles:
         human: bool (n,).
         seed: int64 (n,); -1 if unknown.
         time: float64 (n,), seconds since 1970 (UTC); NaN if unknown.
+        propensity: float64 (n,), probability with which the images were drawn to be compared, in (0, 1].
     """
 
     models: tuple[str, ...]
@@ -90,6 +95,7 @@ class Battles:
     human: NDArray[np.bool_]
     seed: NDArray[np.int64]
     time: NDArray[np.float64]
+    propensity: NDArray[np.float64]
 
     @classmethod
     def of(cls, battles: Iterable[Battle], models: Sequence[str] = ()) -> Self:
@@ -105,12 +111,12 @@ class Battles:
             (
                 code("models", b.left), code("models", b.right), code("prompts", b.prompt),
                 code("subsets", b.subset), code("judges", b.judge), VERDICTS.index(b.verdict), b.human,
-                -1 if b.seed is None else b.seed, math.nan if b.time is None else b.time,
+                -1 if b.seed is None else b.seed, math.nan if b.time is None else b.time, b.propensity,
             )
             for b in battles
         ]  # fmt: skip
-        columns = list(zip(*rows, strict=True)) or [()] * 9
-        types = (np.int32,) * 5 + (np.int8, np.bool_, np.int64, np.float64)
+        columns = list(zip(*rows, strict=True)) or [()] * 10
+        types = (np.int32,) * 5 + (np.int8, np.bool_, np.int64, np.float64, np.float64)
         arrays: list[Any] = [np.array(column, kind) for column, kind in zip(columns, types, strict=True)]
         texts = {name: tuple(table) for name, table in tables.items()}
         return cls(texts["models"], texts["prompts"], texts["subsets"], texts["judges"], *arrays)
@@ -127,6 +133,7 @@ class Battles:
         verdict: NDArray[Any],
         people: Sequence[str] = (),
         judge: NDArray[Any] | None = None,
+        propensity: NDArray[np.float64] | None = None,
     ) -> Self:
         """Return battles from columns of codes into `models`, `prompts` and, if given, `people`."""
         count = len(left)
@@ -136,6 +143,7 @@ class Battles:
             tuple(models), tuple(prompts), ("",), tuple(people) or ("",),
             left.astype(np.int32), right.astype(np.int32), prompt.astype(np.int32), none, judge,
             verdict.astype(np.int8), np.full(count, bool(people)), np.full(count, -1), np.full(count, np.nan),
+            np.ones(count) if propensity is None else propensity,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -153,11 +161,12 @@ class Battles:
                 human=bool(self.human[i]),
                 seed=None if self.seed[i] < 0 else int(self.seed[i]),
                 time=None if math.isnan(self.time[i]) else float(self.time[i]),
+                propensity=float(self.propensity[i]),
             )
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
         """Return the selected battles, by mask or by index. The tables of texts stay unchanged."""
-        columns = ("left", "right", "prompt", "subset", "judge", "verdict", "human", "seed", "time")
+        columns = ("left", "right", "prompt", "subset", "judge", "verdict", "human", "seed", "time", "propensity")
         return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
     @property

@@ -65,16 +65,24 @@ class DecidedBattles:
         left: int32 (n,), index of the model on the left.
         right: int32 (n,), index of the model on the right.
         score: float (n,), 1 if the left model won, 0 if the right one did, 0.5 if neither.
+        weight: float (n,) of mean 1, inverse to the probability that the battle was drawn; None if all were drawn
+            alike.
     """
 
     models: int
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     score: Floats
+    weight: Floats | None = None
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each battle, float (n,)."""
+        return np.ones(len(self.left)) if self.weight is None else self.weight
 
     def tally(self, weight: Floats | None = None) -> BattleTally:
-        """Return the sufficient statistics. Each battle counts `weight` times, float (n,); once by default."""
-        weight = np.ones(len(self.left)) if weight is None else weight
+        """Return the sufficient statistics. A battle counts by its weight, times `weight` if given, float (n,)."""
+        weight = self.weights if weight is None else weight * self.weights
         models, gained = self.models, weight * self.score
         fought = np.bincount(self.left * models + self.right, weight, models * models).reshape(models, models)
         wins = np.bincount(self.left, gained, models) + np.bincount(self.right, weight - gained, models)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from math import inf, nan
+from math import inf
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import (
+    AdaptiveMetric,
     Excluded,
     Need,
     Note,
@@ -30,18 +31,18 @@ from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study
 
 from .battle_files import read_battles
-from .battles import Battle
-from .fit import LEAST, DecidedBattles, maximise
+from .battle_rounds import BattleRounds
+from .battles import Battle, Battles
 from .options import EloOptions
-from .ratings import MEAN, POINTS, ModelFit, decided_battles, find_maxima, fit_ratings, in_points
-from .rows import battles_by_pair, battles_of, rows_of_unit, turn_verdict, verdict_of
+from .ratings import UNEQUAL
+from .rows import LOOK, PROPENSITY, battles_by_pair, battles_of, rows_of_unit, turn_verdict, verdict_of
 from .sampling import gains
+from .weighted_ratings import WeightedRatings, weigh_ratings
 
 NEED = "preferred"
-POSITION = "position"
 
 
-class Elo(TableMetric, PairMetric):
+class Elo(TableMetric, AdaptiveMetric, PairMetric):
     """Bradley-Terry ratings of two or more models. Battles of one prompt are resampled together."""
 
     # battles of one prompt, in both orders and with several seeds, are not independent, so prompts are resampled
@@ -51,12 +52,24 @@ class Elo(TableMetric, PairMetric):
     def __init__(self, setup: Setup[EloOptions]) -> None:
         super().__init__(setup)
         self._labels: tuple[str, ...] = ()
+        self.adaptive = self.options.in_rounds
+        self._rounds = BattleRounds((), self.options)
         if not self.options.battles:
             self.needs = (Need(NEED, "prefer", queries=self._queries),)
 
     def set_models(self, labels: Sequence[str]) -> None:
         """Keep the models, of which a protocol may draw two for each prompt."""
         self._labels = tuple(sorted(labels))
+        self._rounds = BattleRounds(self._labels, self.options)
+
+    def begin_rounds(self, prompts: Sequence[Prompt]) -> None:
+        """Begin the first round, in which all pairs are drawn alike."""
+        self._rounds.begin([prompt.cluster_id for prompt in prompts])
+
+    def add_round(self, observed: Iterable[Observed]) -> bool:
+        """Look at the answers so far, and begin the next round; return False if the battles end."""
+        each = (replace(b, prompt=o.prompt.cluster_id) for o in observed for b in self._list_battles(o))
+        return self._rounds.add(Battles.of(each, self._labels))
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Check that the files of battles have a battle of at least one of these prompts.
@@ -111,20 +124,33 @@ class Elo(TableMetric, PairMetric):
             pairs = list(combinations(self._labels, 2))
             number = _hash_number(self.options.draw_seed, a.prompt.id, a.seed) % len(pairs)
             return pair == frozenset(pairs[number])
+        if self._rounds.begun:
+            drawn = self._rounds.find(a.prompt.cluster_id)
+            return drawn is not None and self._draw(a, b)[0] < drawn.propensities[pair]
         # a pair of models without any pilot battle is always asked about
         gain = self._gains.get(pair, inf) if self._gains else 1.0
         share: float = self.options.share
         return self._draw(a, b)[0] < share * gain
 
-    def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
+    def measure(self, unit: Unit) -> Iterator[Row | Note | Excluded]:
         """Yield a row for each answer about a pair: the points of its first model, or that there is no verdict."""
-        battles = self._from_files(unit) if self.options.battles else self._answers(unit)
+        battles = self._from_files(unit) if self.options.battles else self._list_battles(unit.one())
+        drawn = self._rounds.find(unit.one().prompt.cluster_id) if self._rounds.begun else None
+        if self._rounds.verdict:
+            yield Note(self._rounds.verdict)
         if not battles:
-            yield Excluded("no battle of this pair" if self.options.battles else "this pair was not drawn")
-        yield from rows_of_unit(battles, unit.models[0])
+            yield Excluded(self._explain_no_battle(ended=self._rounds.begun and drawn is None))
+        known = {LOOK: drawn.look, PROPENSITY: drawn.propensities[frozenset(unit.models)]} if drawn else {}
+        for row in rows_of_unit(battles, unit.models[0]):
+            yield replace(row, facets={**row.facets, **known})
 
-    def _answers(self, unit: Unit) -> list[Battle]:
-        observed = unit.one()
+    def _explain_no_battle(self, ended: bool) -> str:
+        if ended:
+            return "the battles had ended before this prompt's round"
+        return "no battle of this pair" if self.options.battles else "this pair was not drawn"
+
+    def _list_battles(self, observed: Observed) -> list[Battle]:
+        """Return the battles of a pair of images: one for each order, or one for each person who answered."""
         a, b = observed.samples
         if votes := _list_votes(observed, self._is_turned(a, b)):
             return votes
@@ -157,36 +183,18 @@ class Elo(TableMetric, PairMetric):
             self._of_files[key] = left
         return [battle for battle in waiting if battle.seed in (None, unit.seed)]
 
-    def prepare(self, table: pd.DataFrame) -> _DecidedRows | None:
+    def prepare(self, table: pd.DataFrame) -> WeightedRatings | None:
         """Return the decided battles of a table; None if it has none."""
-        battles = battles_of(table)
-        data, rows, present = decided_battles(battles, self.options.ties)
-        if not len(rows):
-            return None
-        models = tuple(battles.models[i] for i in present)
-        return _DecidedRows(data, rows, models, fit_ratings(data, models, self.options.position))
+        return weigh_ratings(table, self.options)
 
-    def aggregate(self, decided: _DecidedRows | None, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def aggregate(self, decided: WeightedRatings | None, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return each model's rating and, if it can be estimated, the advantage of being shown first.
 
         Args:
             decided: The decided battles.
             weights: Weight of each row, float (n,).
-
-        Returns:
-            Ratings by model, and the advantage in Elo points as `position`; all NaN if no maximum exists under
-            these weights.
         """
-        if decided is None:
-            return {}
-        model_fit = decided.model_fit
-        names = [*decided.models, POSITION] if model_fit.order else decided.models
-        own = weights[decided.rows]
-        if not decided.has_maximum(own):
-            return dict.fromkeys(names, nan)
-        fit = maximise(decided.data.tally(own), order=model_fit.order, prior=model_fit.prior, start=model_fit.fit)
-        values = [*(MEAN + POINTS * fit.theta).tolist(), in_points(fit.gamma)]
-        return dict(zip(names, values, strict=False))
+        return {} if decided is None else decided.rate(weights)
 
     def remarks(self, table: pd.DataFrame) -> Iterator[Note]:
         """Yield how the battles ended, and whether the ratings had to be regularised."""
@@ -199,40 +207,14 @@ class Elo(TableMetric, PairMetric):
             yield Note("not all battles are people's: the intervals do not cover variation between annotators")
         decided = self.prepare(table)
         yield from map(Note, ("no battle was decided",) if decided is None else decided.model_fit.notes)
+        if decided is not None and decided.data.weight is not None:
+            yield Note(UNEQUAL)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield ratings with ranks, verdicts, comparisons with other sources, and the best model by metric."""
         from .analyses import analyses
 
         yield from analyses(study, self.options)
-
-
-@dataclass(frozen=True)
-class _DecidedRows:
-    """Decided battles of a table.
-
-    Attributes:
-        data: The battles as arrays.
-        rows: Their row numbers in the table.
-        models: The models that took part.
-        model_fit: The fit to all of them, without weights.
-    """
-
-    data: DecidedBattles
-    rows: NDArray[np.intp]
-    models: tuple[str, ...]
-    model_fit: ModelFit
-
-    def has_maximum(self, weights: NDArray[np.float64]) -> bool:
-        """Return whether the likelihood still has a maximum under weights, some of which may be almost 0."""
-        part = weights > LEAST
-        if part.all():
-            return True
-        data = self.data
-        found, with_order = find_maxima(
-            DecidedBattles(data.models, data.left[part], data.right[part], data.score[part])
-        )
-        return (len(found) == 1 or self.model_fit.regularised) and (with_order or not self.model_fit.order)
 
 
 def _list_votes(observed: Observed, turned: bool) -> list[Battle]:

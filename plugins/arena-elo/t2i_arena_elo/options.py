@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
-from t2i_core.api.options import ExecutionOption, Options
+from t2i_core.api.options import BoundedOptions, ExecutionOption, Options
 
 BY = "Facets of prompts by which the analyses break results down; facets that no prompt has are ignored."
 
@@ -34,6 +34,19 @@ class EloOptions(Options):
         None,
         description="File of earlier battles (.csv, .jsonl): pairs of models whose next battle is more "
         "informative are drawn more often. `share` still holds on average over all pairs.",
+    )
+    active: bool = Field(
+        False,
+        description="Draw pairs of models by what they tell, in rounds: the answers so far decide which pairs the "
+        "next prompts compare. `share` holds on average, and no pair is drawn with less than a tenth of it.",
+    )
+    until: Literal["best", "ranks"] | None = Field(
+        None,
+        description="End the battles after the round in which one model is surely the best (best), or each model "
+        "is surely better than the next one (ranks).",
+    )
+    rounds: int = Field(
+        8, ge=2, description="Number of rounds of `active` and `until`, of at least ten prompts each if there are."
     )
     definition: str = Field(
         "definition", description="Facet of prompts whose text, if present, the judge sees in addition."
@@ -64,14 +77,28 @@ class EloOptions(Options):
     @model_validator(mode="after")
     def _check_protocol(self) -> Self:
         fields = type(self).model_fields  # a stored run gives all options, so only other values are an error
-        unread = [n for n in ("both_orders", "pilot", "share") if getattr(self, n) != fields[n].default]
+        names_of_pairs = ("both_orders", "pilot", "share", "active", "until")
+        unread = [n for n in names_of_pairs if getattr(self, n) != fields[n].default]
         if self.protocol == "taxonomy" and unread:
             names = ", ".join(unread)
             raise ValueError(f"protocol=taxonomy draws one pair in one order for each prompt; leave out {names}")
+        if self.in_rounds and self.battles:
+            raise ValueError("active and until choose what a judge is asked; leave them out if battles are given")
+        if self.in_rounds and self.pilot:
+            raise ValueError("active and until draw pairs by the run's own answers; leave out pilot")
+        if self.rounds != fields["rounds"].default and not self.in_rounds:
+            raise ValueError("only active and until draw pairs in rounds; set one of them, or leave out rounds")
+        if self.active and self.share == 1:
+            raise ValueError("active draws a part of the pairs; set share below 1")
         return self
 
+    @property
+    def in_rounds(self) -> bool:
+        """True if answers decide what the judge is asked next."""
+        return self.active or self.until is not None
 
-class RewardMetricOptions(Options):
+
+class RewardMetricOptions(BoundedOptions):
     """Options of `reward`."""
 
     by: Annotated[tuple[str, ...], ExecutionOption()] = Field(("subset",), description=BY)

@@ -44,13 +44,19 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_elo,
             code=(
                 "battle_files.py",
+                "battle_looks.py",
+                "battle_rounds.py",
                 "battles.py",
+                "clusters.py",
                 "fit.py",
                 "metric.py",
                 "options.py",
+                "propensities.py",
                 "ratings.py",
+                "resampling.py",
                 "rows.py",
                 "sampling.py",
+                "weighted_ratings.py",
             ),
             loading=Loading(weights=_battles),
             models=_models,
@@ -72,7 +78,8 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(prompts="easy-concepts", seeds=1),
             about=About(
                 citation=f"{TAXONOMY}; Bradley and Terry 1952",
-                notes="Asks a judge about every pair of images in both orders; elo.share samples the pairs, and "
+                notes="Asks a judge about every pair of images in both orders; elo.share samples the pairs, "
+                "elo.active draws those that tell most, and "
                 "elo.protocol=taxonomy asks once for each prompt, as the benchmark does.",
             ),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,6 +24,10 @@ MEAN = 1000.0
 PRIOR = 1.0
 """Number of draws against a model of mean rating added for each model if there is no maximum otherwise."""
 REGULARISED = "regularised: each model gets one added draw against a model of mean rating"
+
+UNEQUAL = (
+    "battles weigh inversely to the probability that they were drawn, and all intervals are sandwich intervals"
+)
 
 Ties = Literal["half", "omit"]
 _SCORE = np.array([1.0, 0.0, 0.5, 0.5])
@@ -51,9 +56,10 @@ class Ratings:
 
     Attributes:
         table: A row for each model, the best first, with the columns model; rating; low and high (95 % bootstrap
-            interval); sandwich_low and sandwich_high; rank; rank_low and rank_high (possible ranks, from the
-            models that differ significantly); regularised (whether draws were added, because there is no maximum
-            likelihood estimate); battles; wins; losses; ties; both_bad. NaN for models without a decided battle.
+            interval, or the sandwich interval if battles have unequal weights); sandwich_low and sandwich_high;
+            rank; rank_low and rank_high (possible ranks, from the models that differ significantly); regularised
+            (whether draws were added, because there is no maximum likelihood estimate); battles; wins; losses;
+            ties; both_bad. NaN for models without a decided battle.
         position: The advantage of being shown first; None if it was not requested or cannot be estimated.
         counts: Number of battles by verdict, including those that do not decide.
         clusters: The resampling units, in words.
@@ -98,13 +104,16 @@ def rate(
     design, clusters, notes = design_of(battles, which, data)
     if min(each.count for each in clusters) < 2:
         clusters = []
-    covariances = [
-        [
+    robust = [sandwich(data, each, fit, order=order, prior=prior) for each in clusters]
+    resampled = robust
+    if data.weight is None:
+        resampled = [
             bootstrap(data, each, fit, order=order, prior=prior, rounds=rounds, rng_seed=rng_seed + number)
             for number, each in enumerate(clusters)
-        ],
-        [sandwich(data, each, fit, order=order, prior=prior) for each in clusters],
-    ]
+        ]
+    else:
+        notes = (*notes, UNEQUAL)
+    covariances = [resampled, robust]
     rating = MEAN + POINTS * fit.theta
     own = np.eye(len(present) + 1)[:-1]
     halves = [POINTS * _half_width(design, terms, own, level) for terms in covariances]
@@ -147,12 +156,14 @@ class ModelFit:
         order: Whether the order term was fitted.
         prior: Number of draws added for each model.
         notes: Why draws were added or the order term was left out.
+        groups: The models; several groups if strengths have a maximum only within each of these.
     """
 
     fit: Fit
     order: bool
     prior: float
     notes: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
 
     @property
     def regularised(self) -> bool:
@@ -170,16 +181,21 @@ def fit_ratings(data: DecidedBattles, models: tuple[str, ...], order: bool) -> M
     """
     found, with_order = find_maxima(data)
     notes: list[str] = []
+    named = tuple(tuple(models[i] for i in group) for group in found)
     if len(found) > 1:
-        listed = " | ".join(", ".join(models[i] for i in group) for group in found)
         notes.append(
             "there is no maximum likelihood estimate, because one of these groups of models never lost to "
-            f"another, or never met it: {listed}. Ratings are {REGULARISED}"
+            f"another, or never met it: {list_groups(named)}. Ratings are {REGULARISED}"
         )
     if order and not with_order:
         notes.append("the advantage of being shown first cannot be estimated from these battles and is left out")
     order, prior = order and with_order, PRIOR if len(found) > 1 else 0.0
-    return ModelFit(maximise(data.tally(), order=order, prior=prior), order, prior, tuple(notes))
+    return ModelFit(maximise(data.tally(), order=order, prior=prior), order, prior, tuple(notes), named)
+
+
+def list_groups(named: Iterable[Iterable[str]]) -> str:
+    """Return groups of models as text."""
+    return " | ".join(map(", ".join, named))
 
 
 def find_maxima(data: DecidedBattles) -> tuple[list[list[int]], bool]:
@@ -204,7 +220,18 @@ def decided_battles(battles: Battles, ties: Ties) -> tuple[DecidedBattles, NDArr
     present = np.flatnonzero(np.bincount(np.concatenate([left, right]), minlength=1))
     place = np.full(len(battles.models), -1, np.int32)
     place[present] = np.arange(len(present), dtype=np.int32)
-    return DecidedBattles(len(present), place[left], place[right], _SCORE[battles.verdict[which]]), which, present
+    data = DecidedBattles(
+        len(present), place[left], place[right], _SCORE[battles.verdict[which]], _weigh(battles.propensity[which])
+    )
+    return data, which, present
+
+
+def _weigh(propensity: Floats) -> Floats | None:
+    """Return weights of mean 1 inverse to probabilities; None if these are equal."""
+    if not len(propensity) or (propensity == propensity[0]).all():
+        return None
+    weight: Floats = 1 / propensity / (1 / propensity).mean()
+    return weight
 
 
 def _half_width(design: Design, covariances: list[Floats], contrasts: Floats, level: float) -> Floats:

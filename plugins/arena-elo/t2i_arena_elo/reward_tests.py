@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import mannwhitneyu, wilcoxon
 from t2i_core.api.facet_levels import locate_levels
 from t2i_core.api.figure import DistributionPlot, HeatMap
-from t2i_core.api.study import Analysis, Study
+from t2i_core.api.study import UPPER_BOUND, Analysis, Study
 from t2i_core.statistics import holm
 
 from .analyses import count_images
@@ -36,16 +36,17 @@ def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
                 label="model", value="value", facet=facet, kind="box", title="reward", data=by_level
             )
             yield Analysis(f"rewards by {facet}", f"Rewards by model, separately for each {facet}.", table, figure)
-    if len(values) > 1:
+    compared = {model: own for model, own in values.items() if not model.startswith(UPPER_BOUND)}
+    if len(compared) > 1:
         summary = (
             "Wilcoxon signed-rank test between each two models, paired by prompt; p_adjusted by Holm's method."
         )
-        yield Analysis("wilcoxon", summary, paired(rows))
+        yield Analysis("wilcoxon", summary, paired(rows[rows["model"].isin(compared)]))
         summary = (
             "The paper's test: Mann-Whitney on all images, ignoring that models share prompts. Two-sided p-values "
             "of the row's and the column's model, not adjusted."
         )
-        matrix = unpaired(values)
+        matrix = unpaired(compared)
         long = matrix.melt("model", var_name="against", value_name="p")
         heat_map = HeatMap(x="against", y="model", value="p", range=(0, 1), digits=3, data=long)
         yield Analysis("mann-whitney", summary, matrix, heat_map)

@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from t2i_core.api import Row
 from t2i_core.statistics import Estimate, Question, mean_interval
 
@@ -14,6 +15,10 @@ from .battles import VERDICTS, Battle, Battles, Codes, Verdict
 
 WIN = "win"
 NONE = "no-verdict"
+LOOK = "look"
+"""Facet of rows: share of the prompts up to the end of the battle's round, if pairs are drawn in rounds."""
+PROPENSITY = "propensity"
+"""Facet of rows: probability with which the pair of images was drawn, in rounds or by what a file says."""
 POINTS = {"left": 1.0, "right": 0.0, "tie": 0.5, "both-bad": 0.5}
 """Points of the left model, by verdict."""
 
@@ -38,6 +43,8 @@ def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
     }
     if number is not None:
         facets["number"] = number
+    if battle.propensity != 1:
+        facets[PROPENSITY] = battle.propensity
     if battle.verdict not in POINTS:
         return Row(NONE, 1.0, facets)
     got = POINTS[battle.verdict]
@@ -76,8 +83,16 @@ def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "su
         human=human.to_numpy(bool),
         seed=seed.fillna(-1).to_numpy(np.int64),
         time=np.full(len(table), np.nan),
+        propensity=_list_propensities(table),
         **codes,
     )
+
+
+def _list_propensities(table: pd.DataFrame) -> NDArray[np.float64]:
+    """Return the probability with which each battle was drawn; 1 if it is unknown."""
+    if PROPENSITY not in table:
+        return np.ones(len(table))
+    return np.asarray(table[PROPENSITY].astype(np.float64).fillna(1.0), np.float64)
 
 
 def _list_judges(table: pd.DataFrame) -> pd.Series | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from t2i_core.api.facet_levels import locate_levels
-from t2i_core.api.study import Analysis, Study
+from t2i_core.api.study import UPPER_BOUND, Analysis, Study
 from t2i_core.results.score_difference import select_whole_sets
 from t2i_core.statistics import Question, block_jackknife
 
@@ -92,6 +92,8 @@ def top_one(study: Study, rated: Mapping[str, RatedLevels]) -> Iterator[Analysis
         if headline is None or headline.higher_is_better is None:
             continue
         rows = rows[rows["measure"] == headline.name]
+        if "model" in rows:
+            rows = rows[~rows["model"].astype(str).str.startswith(UPPER_BOUND)]
         if rows.empty or "model" not in rows:
             continue
         places = {facet: locate_levels(rows[facet]) for facet in by_level if facet in rows}

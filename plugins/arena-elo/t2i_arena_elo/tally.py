@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
 from t2i_core.api.text import escape_control_characters
 from t2i_core.io.answers import CANNOT_TELL, NOBODY, HumanAnswer
@@ -79,7 +81,7 @@ def tally(
     Raises:
         BadOption: If no vote counts.
     """
-    battles = list(chain.from_iterable(source.battles for source in sources))
+    battles = _pool(sources)
     answers = list(chain.from_iterable(source.answers for source in sources))
     if not battles and not answers:
         raise BadOption(f"{', '.join(source.name for source in sources)}: no vote that counts")
@@ -124,6 +126,31 @@ def tally(
         ],
         dict(left_out),
     )
+
+
+def _pool(sources: Sequence[VoteSource]) -> list[Battle]:
+    """Return the battles of all sources; those of people, and of each judge, have mean weight 1 in each source.
+
+    A battle weighs inversely to its propensity. So a source that drew few pairs would outweigh one that drew all.
+    Only ratios of propensities count: the largest is 1.
+    """
+    scaled = [_scale_propensities(source.battles) for source in sources]
+    most = max((each.max(initial=0.0) for each in scaled), default=1.0)
+    return [
+        battle
+        for source, own in zip(sources, scaled, strict=True)
+        for battle in replace(source.battles, propensity=own / most)
+    ]
+
+
+def _scale_propensities(battles: Battles) -> NDArray[np.float64]:
+    """Return propensities, (n,), whose inverse has mean 1 over the battles of people and of each judge."""
+    found = battles.propensity.copy()
+    whose = np.where(battles.human, -1, battles.judge)
+    for each in np.unique(whose):
+        own = whose == each
+        found[own] *= (1 / found[own]).mean()
+    return found.round(12)
 
 
 def _units(answers: Iterable[HumanAnswer], question: str) -> list[GivenAnswer]:

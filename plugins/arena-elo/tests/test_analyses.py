@@ -312,6 +312,18 @@ def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
     assert check_figure(found["distributions"])
 
 
+def test_upper_bounds_are_not_tested(rewards, tmp_path):
+    bound = rewards[rewards["model"] == "c"].assign(model="upper bound (folder:right)")
+    with_bound = pd.concat([rewards, bound], ignore_index=True)
+    plain, found = (
+        {a.name: a.table for a in reward_analyses(Study(table, SAMPLES, tmp_path), RewardMetricOptions())}
+        for table in (rewards, with_bound)
+    )
+    assert "upper bound (folder:right)" in found["distributions"]["model"].tolist()
+    for name in ("wilcoxon", "mann-whitney"):
+        pd.testing.assert_frame_equal(found[name], plain[name])
+
+
 def test_mean_rewards_are_set_beside_ratings_by_people_and_judges(rewards, tmp_path):
     votes = [
         Battle(f"p{n}", *pair, "left" if (n % 4 > 0) == (pair in ("ba", "bc", "ca")) else "right")

@@ -41,7 +41,7 @@ def test_files_hold_what_was_put_in(tmp_path_factory, battles, kind):
 def test_no_cell_of_a_table_is_a_formula(tmp_path):
     path = tmp_path / "battles.csv"
     write_battles(path, [Battle("-p", '=HYPERLINK("x")', "+b", "tie", judge="@ann", seed=0)])
-    assert path.read_text().splitlines()[1] == '\'-p,"\'=HYPERLINK(""x"")",\'+b,tie,,\'@ann,,0,'
+    assert path.read_text().splitlines()[1] == '\'-p,"\'=HYPERLINK(""x"")",\'+b,tie,,\'@ann,,0,,'
 
 
 def test_some_can_be_taken():

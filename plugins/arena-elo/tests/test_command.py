@@ -106,3 +106,21 @@ def test_models_that_judge_may_be_called_as_the_sections_are(tally):
     assert alpha["judges"] == 3
     # the two models agree wholly, the person with neither
     assert alpha["alpha"] < 0
+
+
+def test_battles_of_a_source_that_drew_few_pairs_count_as_much_as_others(tally):
+    """Three fourths of the first judge's battles are won by a, and a fourth of those of the second."""
+    plain = [
+        Battle(f"p{n}", *("ab" if n % 2 else "ba"), "left" if n % 2 ^ (n % 8 < 2) else "right", judge="all")
+        for n in range(40)
+    ]
+    turned = {"left": "right", "right": "left"}
+    drawn = [replace(b, verdict=turned[b.verdict], judge="few", propensity=0.1) for b in plain]
+    found = json.loads(tally(plain, drawn, options=["--json"]).output)["ratings"]
+    first = {name: {m["model"]: m["rating"] for m in part["models"]} for name, part in found.items()}
+    assert first["together"]["a"] == pytest.approx(1000)
+    assert first["all"]["a"] > 1050
+    assert not any("weigh inversely" in note for note in found["together"]["notes"])
+    uneven = [replace(b, propensity=0.2 if n < 20 else 0.8) for n, b in enumerate(drawn)]
+    notes = json.loads(tally(plain, uneven, options=["--json"]).output)["ratings"]["together"]["notes"]
+    assert any("weigh inversely" in note for note in notes)

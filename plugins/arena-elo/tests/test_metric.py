@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+from scipy.special import stdtrit
 from t2i_arena_elo.battle_files import write_battles
 from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.metric import Elo
@@ -68,6 +69,7 @@ def by_number(query):
     return Preference(["first", "second", "tie", "both_bad", "unparsable", "refused"][int(query.texts[0][-1])])
 
 
+@pytest.mark.long
 def test_both_orders_are_asked_with_the_definition_and_each_verdict_has_its_count():
     found, asked = run(by_number)
     # the same model twice: the same images, so that both orders are one question
@@ -85,6 +87,7 @@ def test_both_orders_are_asked_with_the_definition_and_each_verdict_has_its_coun
     assert note.endswith("2 left, 2 right, 2 tie, 2 both-bad, 2 unparsable, 2 refused")
 
 
+@pytest.mark.long
 def test_rows_are_battles_again():
     found, _ = run(by_number)
     battles = list(battles_of(found.measurements()))
@@ -96,6 +99,7 @@ def test_rows_are_battles_again():
     ]
 
 
+@pytest.mark.long
 def test_a_judge_that_fails_is_a_failure_and_no_win():
     found, _ = run(lambda q: Failure("no answer") if q.texts[0].endswith("0") else Preference("tie"))
     assert found.failed is not None
@@ -103,6 +107,7 @@ def test_a_judge_that_fails_is_a_failure_and_no_win():
     assert "p0" not in set(found.measurements()["prompt"])
 
 
+@pytest.mark.long
 def test_one_order_is_drawn_for_each_pair():
     found, _ = run(by_number, models=3, both_orders=False)
     rows = found.measurements()
@@ -110,6 +115,7 @@ def test_one_order_is_drawn_for_each_pair():
     assert set(rows["shown"]) == {"first", "second"}
 
 
+@pytest.mark.long
 def test_a_share_of_the_pairs_is_drawn_the_same_each_time():
     def judge_a_tie(query):
         return Preference("tie")
@@ -125,6 +131,7 @@ def test_a_share_of_the_pairs_is_drawn_the_same_each_time():
     assert (bool(asked), more) == (True, [])
 
 
+@pytest.mark.long
 def test_a_pilot_moves_the_share_to_pairs_that_tell_more(tmp_path):
     """a and b have fought often, c with neither: all of its pairs are asked about."""
     write_battles(tmp_path / "pilot.csv", [Battle(f"p{n}", "a", "b", "tie") for n in range(50)])
@@ -135,6 +142,7 @@ def test_a_pilot_moves_the_share_to_pairs_that_tell_more(tmp_path):
     assert tmp_path / "pilot.csv" in ELO.loading.weights(None, EloOptions(pilot=tmp_path / "pilot.csv"))
 
 
+@pytest.mark.long
 def test_ratings_of_each_subset_are_in_the_results_with_honest_intervals():
     found, _ = run(lambda q: Preference("tie" if q.texts[0][-1] in "024" else "first"))
     (a, b) = found.results
@@ -150,6 +158,7 @@ def test_ratings_of_each_subset_are_in_the_results_with_honest_intervals():
     assert list(hard.ci) == [None, None]
 
 
+@pytest.mark.long
 def test_the_interval_of_peoples_votes_covers_annotators_and_prompts(tmp_path, tournament):
     """People who agree with nobody but themselves make ratings less certain than as many independent verdicts."""
     rng = np.random.default_rng(3)
@@ -197,6 +206,7 @@ def test_weights_that_leave_no_maximum_give_no_rating(table_of):
 # the taxonomy benchmark's protocol ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_taxonomy_protocol_asks_once_for_each_prompt_about_a_drawn_pair():
     found, asked = run(lambda q: Preference("first"), models=3, protocol="taxonomy")
     rows = found.measurements()
@@ -211,6 +221,7 @@ def test_the_taxonomy_protocol_asks_once_for_each_prompt_about_a_drawn_pair():
     assert any("draw_seed 0" in note for note in found.results[0].notes)
 
 
+@pytest.mark.long
 def test_the_taxonomy_protocol_draws_all_pairs_and_orders_alike():
     metric = Elo(Setup(None, EloOptions(protocol="taxonomy")))
     models = [f"m{n}" for n in range(12)]
@@ -245,6 +256,7 @@ VOTES = [
 ]
 
 
+@pytest.mark.long
 def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
     write_battles(tmp_path / "votes.csv", VOTES)
     found, asked = run(by_number, battles=[str(tmp_path / "votes.csv")])
@@ -264,12 +276,35 @@ def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
     assert "annotators" in result.interval
 
 
+@pytest.mark.long
+def test_battles_of_a_file_weigh_inversely_to_their_propensity(tmp_path):
+    """A pair that was drawn rarely counts for those that were not drawn, as in the tally of the same file."""
+    votes = [
+        Battle(f"p{n}", *order, "left" if won == (order[0] == "a") else "right", propensity=chance)
+        for n, (won, chance) in enumerate([(True, 0.1), (False, 0.5), (False, 1.0), (True, 0.9), (False, 0.5)])
+        for order in ("ab", "ba")
+    ]
+    write_battles(tmp_path / "votes.csv", votes)
+    found, _ = run(by_number, battles=[str(tmp_path / "votes.csv")])
+    assert battles_of(found.measurements()).propensity.tolist() == [b.propensity for b in votes]
+    expected = rate(Battles.of(votes)).table.set_index("model").loc["a"]
+    (result, _) = found.results
+    assert result.score == pytest.approx(expected["rating"])
+    assert result.score > 1000
+    # one of five prompts carries the variance: one degree of freedom, where the tally has four
+    wider = stdtrit(1, 0.975) / stdtrit(4, 0.975)
+    half = wider * (expected["high"] - expected["rating"])
+    assert result.ci[1] - result.score == pytest.approx(half, rel=0.15)
+    assert any("weigh inversely" in note for note in result.notes)
+
+
 def test_a_file_of_other_prompts_is_refused(tmp_path):
     write_battles(tmp_path / "votes.csv", [Battle("x", "a", "b", "tie")])
     with pytest.raises(BadPrompts, match="no battle has the id of one of these prompts"):
         run(by_number, battles=[str(tmp_path / "votes.csv")])
 
 
+@pytest.mark.long
 def test_published_battles_are_rated_without_naming_models_and_prompts(tmp_path):
     votes = [replace(vote, subset="easy" if vote.prompt == "p0" else "easy | hard") for vote in VOTES]
     write_battles(tmp_path / "votes.csv", votes)

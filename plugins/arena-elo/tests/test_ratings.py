@@ -257,6 +257,7 @@ def test_exchanging_two_models_names_exchanges_their_ratings(fights):
     assert other == pytest.approx(expected, abs=1e-5, nan_ok=True)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=25)
 @given(FIGHTS, st.randoms(use_true_random=False))
 def test_the_order_of_lines_and_names_of_prompts_change_nothing(fights, random):
