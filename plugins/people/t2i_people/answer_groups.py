@@ -84,6 +84,21 @@ def read_rating(answer: str) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
+Scale = tuple[float | None, float | None]
+"""Ends of a rating scale; None for unknown ones."""
+
+
+def find_scale(answers: Iterable[HumanAnswer]) -> Scale:
+    """Return the smallest and the largest number that people could choose; unknown without the choices."""
+    ends: list[float] = []
+    for answer in answers:
+        offered = [number for choice in answer.choices if (number := read_rating(choice)) is not None]
+        if not offered:
+            return None, None
+        ends += [min(offered), max(offered)]
+    return (min(ends), max(ends)) if ends else (None, None)
+
+
 def _identify(answer: HumanAnswer) -> Hashable:
     """Return what was shown. Images without seeds and digests are told apart by their task, if one is named."""
     known = any(side.seeds or side.digests for side in answer.shown)

@@ -11,7 +11,7 @@ from t2i_core.api.image import Image
 from t2i_core.api.rater_answer import RaterAnswer
 from t2i_core.io.answer_meaning import OtherAnswer
 from t2i_core.io.answers import BOTH_BAD, LEFT, PREFERENCE, RIGHT, TIE, AnswerFile, HumanAnswer
-from t2i_core.io.majority import find_majority, find_preferred, turn_preference
+from t2i_core.io.majority import MajorityRule, find_majority, find_preferred, turn_preference
 
 from .answer_index import AnswerIndex
 from .question_match import read_vote
@@ -24,10 +24,12 @@ class PeopleJudge:
 
     Args:
         file: The answers.
+        majority: Which answer of several people counts.
     """
 
-    def __init__(self, file: AnswerFile) -> None:
+    def __init__(self, file: AnswerFile, majority: MajorityRule = "most") -> None:
         self._file = file
+        self._majority: MajorityRule = majority
         self._index = AnswerIndex(file.answers)
         self.settings = {
             "answers": len(file.answers),
@@ -79,7 +81,7 @@ class PeopleJudge:
                 votes.append(RaterAnswer(rater, vote))
         if not votes:
             return self._miss(_explain_missing(question, [one.answer for one in found]))
-        return _count(question, votes)
+        return _count(question, votes, self._majority)
 
     def _miss(self, reason: str) -> Failure:
         names = ", ".join(dict.fromkeys(answer.question for answer in self._file.answers))
@@ -112,9 +114,9 @@ def _split_sides(question: VisualQuestion, images: Sequence[Image]) -> list[Sequ
     return [images[:first], images[first:]]
 
 
-def _count(question: VisualQuestion, votes: Sequence[RaterAnswer]) -> QuestionAnswer | Failure:
+def _count(question: VisualQuestion, votes: Sequence[RaterAnswer], rule: MajorityRule) -> QuestionAnswer | Failure:
     """Return the answer of several people: the shares of the choices, and the majority."""
-    counts = find_majority(vote.answer for vote in votes)
+    counts = find_majority((vote.answer for vote in votes), rule)
     if not question.choices:
         if counts.answer is None:
             return Failure(f"people give different answers to {question.text!r}", missing=True)

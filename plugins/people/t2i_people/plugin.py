@@ -7,13 +7,26 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import Field
 from t2i_core.api import About, JudgeInfo, Loading, Setup, hookimpl
 from t2i_core.api.options import Options
+from t2i_core.io.majority import MajorityRule
 
 if TYPE_CHECKING:
     from t2i_core.io.answers import AnswerFile
 
     from .judge import PeopleJudge
+
+
+class PeopleOptions(Options):
+    """Options of the judge `people`."""
+
+    majority: MajorityRule = Field(
+        "most",
+        description="Which answer of several people is the judge's choice. most: the most frequent one; none if "
+        "two are equally frequent, or if most cannot tell. half: the answer of more than half of them. "
+        "Preferences between two images do not depend on it.",
+    )
 
 
 @hookimpl
@@ -25,6 +38,7 @@ def t2i_judges() -> list[JudgeInfo]:
             summary="People's answers about the images, from a file of the voting page or a table.",
             argument="FILE: people's answers, a database of t2i people serve or CSV",
             needs_argument=True,
+            options=PeopleOptions,
             capabilities={"prefer": frozenset(), "answer": frozenset({"probs"})},
             create=_create,
             by_people=True,
@@ -35,13 +49,13 @@ def t2i_judges() -> list[JudgeInfo]:
     ]
 
 
-def _create(setup: Setup[Options]) -> PeopleJudge:
+def _create(setup: Setup[PeopleOptions]) -> PeopleJudge:
     from .judge import PeopleJudge
 
-    return PeopleJudge(_read(setup.argument))
+    return PeopleJudge(_read(setup.argument), setup.options.majority)
 
 
-def _check(setup: Setup[Options]) -> None:
+def _check(setup: Setup[PeopleOptions]) -> None:
     _read(setup.argument)
 
 

@@ -12,7 +12,7 @@ from t2i_core.io.answers import BOTH_BAD, CANNOT_TELL, LEFT, PREFERENCE, RIGHT, 
 from t2i_core.io.majority import turn_preference
 from t2i_core.statistics import Estimate, mean_interval
 
-from .answer_groups import group_by_question, read_rating, weigh_answers
+from .answer_groups import find_scale, group_by_question, read_rating, weigh_answers
 
 YES, NO = "yes", "no"
 
@@ -113,7 +113,7 @@ def _count(question: str, model: str, answers: Sequence[HumanAnswer]) -> list[di
 def _average(question: str, model: str, answers: Sequence[HumanAnswer]) -> dict[str, Any]:
     rated = [(number, each) for each in answers if (number := read_rating(each.answer)) is not None]
     values = [number for number, _ in rated]
-    found = _estimate(values, [each for _, each in rated], "mean", None, None)
+    found = _estimate(values, [each for _, each in rated], "mean", *find_scale(each for _, each in rated))
     return {"question": question, "model": model, "n": len(values), **found}
 
 

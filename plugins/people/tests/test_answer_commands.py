@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from t2i_core.api.errors import BadOption
+from t2i_core.io.answers import HumanAnswer, ShownImages, write_answers
 from t2i_people.command import app
 from typer.testing import CliRunner
 
@@ -61,6 +63,22 @@ def test_intervals_about_new_raters_are_wider(ratings: Path) -> None:
         assert one["value"] == other["value"]
     widths = [line["ci"][1] - line["ci"][0] for line in (fixed["questions"][0], new["questions"][0])]
     assert widths[1] >= widths[0]
+
+
+def test_the_interval_of_a_mean_stays_on_the_scale(tmp_path: Path) -> None:
+    choices = ("1", "2", "3", "4", "5")
+    answers = [
+        HumanAnswer(rater, "rating", said, (ShownImages("m", (0,)),), prompt, choices=choices)
+        for rater in ("A", "B")
+        for prompt, said in (("p0", "4"), ("p1", "5"), ("p2", "5"), ("p3", "5"))
+    ]
+    write_answers(tmp_path / "ratings.csv", answers)
+    (line,) = ask(tmp_path / "ratings.csv", "tally")["ratings"]
+    assert line["mean"] == 4.75
+    assert 1 < line["ci"][0] < 4.75 < line["ci"][1] <= 5
+    write_answers(tmp_path / "ratings.csv", [replace(each, choices=()) for each in answers])
+    (line,) = ask(tmp_path / "ratings.csv", "tally")["ratings"]
+    assert line["ci"][1] > 5  # the scale is not known
 
 
 def test_ratings_have_a_mean(ratings: Path) -> None:

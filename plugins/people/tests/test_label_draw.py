@@ -24,6 +24,7 @@ def units(models=("a", "b"), prompts=10, seeds=4, value=lambda model, place: flo
     ]
 
 
+@pytest.mark.long
 @given(
     st.sampled_from(["simple", "stratified", "cells"]), st.integers(1, 100), st.integers(0, 40), st.integers(0, 5)
 )

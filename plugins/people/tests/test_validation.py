@@ -220,6 +220,7 @@ def pick(found: Validation, metric: str | None, statistic: str, level: str = "im
     return line.statistic
 
 
+@pytest.mark.long
 def test_ratings_beside_a_metric_of_images(run: Run, check: Validate) -> None:
     answers = [each for each in rate(run) if each.question == "rating"]
     found = check(answers, metrics=["sharp"])
@@ -256,6 +257,7 @@ def test_a_person_is_held_to_the_others(run: Run, check: Validate) -> None:
     assert pick(found, None, "rho").value == pytest.approx(np.mean(expected))
 
 
+@pytest.mark.long
 def test_lower_is_better_flips_signs_and_no_direction_does_not(run: Run, check: Validate) -> None:
     found = check(rate(run) + prefer(run))
     mirrored = {"sharp": "higher", "blurred": "lower", "right": "none"}

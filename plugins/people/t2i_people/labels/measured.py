@@ -15,6 +15,7 @@ from t2i_core.api.resolver import ResolvedComponent, Resolver
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.asked_people import list_asked_needs
 from t2i_core.results.label_units import MeasuredUnit, average_units, choose_measure
+from t2i_core.results.result import list_bound_labels
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import make_stored_scoring
 
@@ -88,5 +89,5 @@ def read_metric(run: Run, name: str | None, resolver: Resolver[Any]) -> Measured
 
 def _drop_bounds(run: Run, name: str, table: pd.DataFrame) -> pd.DataFrame:
     """Leave out the images of upper bounds."""
-    bounds = {each.upper_bound.model for each in run.results if each.metric == name and each.upper_bound}
+    bounds = list_bound_labels(each for each in run.results if each.metric == name)
     return table[~table["model"].isin(bounds)] if "model" in table else table

@@ -11,7 +11,7 @@ from t2i_core.api.metric_input import Sample
 from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.results.label_units import MeasuredUnit
 
-from ..page.labelling import LabelItem, ask_people
+from ..page.label_agenda import LabelItem, ask_people
 from ..page.questions import BETTER, StudyQuestion, better
 from .measured import MeasuredMetric
 

@@ -86,6 +86,16 @@ def serve(
             min=1, metavar="N", help="N items of each prompt and two models. Default: all.", show_default=False
         ),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Show N images of each model, or grids, drawn at random: the same prompts and seeds of all "
+            "models. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
     each: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Number of people per item. Default: 1.", show_default=False),
@@ -185,6 +195,7 @@ def serve(
         each=asked.each,
         baseline=baseline,
         pairs=asked.pairs,
+        limit=limit,
         images_from=images_from or (),
         rules=Rules(
             tasks, asked.training, asked.controls, asked.pass_mark, asked.controls_in_a_row, fastest, seed

@@ -131,14 +131,15 @@ def _text(cell: Any) -> str:
 
 
 def _subsets(run: Run) -> dict[str, str]:
-    """Return the subset of each prompt, if the run's measurements have one."""
+    """Return the subset of each prompt, if the run's measurements have one: or its skill, or its category."""
     if "measurements.csv" not in run.manifest.files:
         return {}
     table = run.measurements()
-    if "subset" not in table:
+    column = next((name for name in ("subset", "skill", "category") if name in table), None)
+    if column is None:
         return {}
-    known = table.dropna(subset=["prompt", "subset"])
-    return dict(zip(known["prompt"], known["subset"], strict=True))
+    known = table.dropna(subset=["prompt", column])
+    return dict(zip(known["prompt"].astype(str), known[column].astype(str), strict=True))
 
 
 def check(pictures: Iterable[StudyPicture]) -> None:

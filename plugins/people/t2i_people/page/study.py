@@ -16,7 +16,7 @@ from .annotator_progress import AnnotatorProgress, standing_of
 from .forms import StudyForm
 from .instructions import Instructions
 from .known_answers import KnownTask, KnownTasks, ModelImages
-from .labelling import LabelAgenda
+from .label_agenda import LabelAgenda
 from .pictures import Shelf
 from .questions import Answers, StudyQuestion, check_answers
 from .records import Annotator, VoteTask

@@ -19,7 +19,8 @@ from .drawings import DRAWN_PROMPTS, list_drawings
 from .forms import StudyForm, compare_models, describe
 from .instructions import read_instructions
 from .known_answers import FromFile, KnownTasks, Mismatches, Repetitions, uses_drawings
-from .labelling import LabelAgenda, LabelItem
+from .label_agenda import LabelAgenda, LabelItem
+from .picture_sample import draw_pictures
 from .pictures import Material, Shelf, StudyPicture, check, read_material
 from .questions import better, perception
 from .store import VotingStore
@@ -39,6 +40,7 @@ class StudyRequest:
         each: Number of annotators wanted for an item before another item is started.
         baseline: Model with which the others are compared; empty to compare each two models.
         pairs: Largest number of items of each prompt and two models; None: as many as images allow.
+        limit: Number of images of each model to show, or of prompts if several are shown at once; None: all.
         images_from: Folders outside the runs whose images may be shown.
         rules: Rules for annotators.
         record: Further values to keep with the study.
@@ -52,6 +54,7 @@ class StudyRequest:
     each: int = 1
     baseline: str = ""
     pairs: int | None = None
+    limit: int | None = None
     images_from: Sequence[Path] = ()
     rules: Rules = field(default_factory=Rules)
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -106,10 +109,11 @@ def _choose_pictures(
     if not request.items:
         if request.baseline and form.sides == 1:
             raise BadOption("--baseline: this form shows one model's images; name a form that compares two")
-        agenda = Agenda(
-            material.pictures, form.sides == 2, form.grid, request.each, request.baseline, request.pairs
-        )
-        return agenda, [picture for picture in material.pictures if picture.model in agenda.models]
+        pictures = material.pictures
+        if request.limit is not None:
+            pictures = draw_pictures(material, request.limit, form.grid > 1, request.rules.seed)
+        agenda = Agenda(pictures, form.sides == 2, form.grid, request.each, request.baseline, request.pairs)
+        return agenda, [picture for picture in pictures if picture.model in agenda.models]
     labels = LabelAgenda(request.items, request.each)
     there = {(p.model, p.prompt, p.seed): p for p in material.pictures}
     wanted = dict.fromkeys(

@@ -12,6 +12,8 @@ from t2i_core.api.errors import BadOption
 from t2i_core.io.answers import CANNOT_TELL, LEFT, PREFERENCE, RIGHT, AnswerFile, HumanAnswer, ShownImages, locate
 from t2i_core.results.run import Run
 
+from t2i_people.answer_groups import Scale, find_scale
+
 Form = Literal["preference", "rating", "yes-no"]
 Sample = tuple[str, str, int]
 """Model, prompt and seed."""
@@ -30,11 +32,13 @@ class HumanValues:
             one); of a rating the number itself; of yes and no 1 and 0.
         table: One row per answer: `models` (a tuple of one or two labels, in alphabetical order), `prompt`,
             `seeds` (a tuple for each side; empty if not known), `rater` and `value`.
+        scale: Ends of the scale of ratings.
     """
 
     question: str
     form: Form
     table: pd.DataFrame
+    scale: Scale = (None, None)
 
     @property
     def n_people(self) -> int:
@@ -93,7 +97,8 @@ def read_human_values(
         notes += [f"{question}: {count} answers left out ({why})" for why, count in sorted(left_out.items())]
         if rows:
             table = pd.DataFrame(rows, columns=["models", "prompt", "seeds", "rater", "value"])
-            found.append(HumanValues(question, form, table))
+            scale = find_scale(answers) if form == "rating" else (None, None)
+            found.append(HumanValues(question, form, table, scale))
     if not found:
         why = f" ({', '.join(notes)})" if notes else ""
         raise BadOption(

@@ -42,7 +42,7 @@ def list_means(human: HumanValues, values: MetricValues, clusters: Mapping[str, 
     sign = -1.0 if values.direction == "lower" else 1.0
     for models in sorted(set(units.models)):
         own = units.of_models(models)
-        low, high = (0, 1) if human.form == "yes-no" else (None, None)
+        low, high = (0, 1) if human.form == "yes-no" else human.scale
         people = mean_interval(own.people, own.cluster, None, low=low, high=high)
         metric = mean_interval(own.predictor * sign, own.cluster, None, low=values.low, high=values.high)
         ci = None if values.scope == "model" else get_interval(metric)

@@ -7,7 +7,7 @@ from t2i_core.api.capabilities.answer import YES_NO, VisualQuestion
 from t2i_core.api.errors import BadOption
 from t2i_core.io.answer_database import read_database
 from t2i_core.io.rater_rules import Rules
-from t2i_people.page.labelling import LabelItem, ask_people
+from t2i_people.page.label_agenda import LabelItem, ask_people
 
 DOG = VisualQuestion("Is there at least one dog in this image?", YES_NO)
 RED = VisualQuestion("Is there at least one red dog in this image?", YES_NO)
