@@ -16,6 +16,7 @@ from t2i_core.api.terminal import make_table, shown
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
+from t2i_core.results.result import list_bound_labels
 from t2i_core.results.run import Run
 from t2i_core.results.thumbnails import CHUNK, Thumbnails
 
@@ -131,7 +132,7 @@ def _metrics(run: Run) -> set[str]:
 
 
 def _label(run: Run, label: str | None, flag: str) -> str:
-    bounds = {result.upper_bound.model for result in run.results if result.upper_bound}
+    bounds = list_bound_labels(run.results)
     known = [name for name in run.manifest.models if name not in bounds]
     if label is not None:
         if label not in run.manifest.models:
@@ -188,6 +189,7 @@ def print_comparison(found: ModelComparison, screen: Console, most: int) -> None
         *(f"interval of {pair.metric}: {_interval(pair)}" for pair in found.pairs),
         *(f"note: {note}" for pair in found.pairs if pair.found for note in pair.found.notes),
         *(f"not compared: {metric}: {why}" for metric, why in found.left_out),
+        *(f"{pair.metric}: {pair.need}" for pair in found.pairs if pair.need is not None),
     ]
     for line in dict.fromkeys(lines):
         screen.print(shown(line))

@@ -23,8 +23,10 @@ from t2i_core.results.result import Result, Score
 from t2i_core.results.run import Run
 from t2i_core.results.table_format import format_table
 from t2i_core.results.thumbnails import Thumbnails
+from t2i_core.results.verdict import describe_need
 
 from .gallery import gallery
+from .looks import analyze_looks
 from .names import run_names
 from .page import write_page
 
@@ -131,6 +133,15 @@ class RunReport:
         """Return the notes of all results, without repetitions."""
         return list(dict.fromkeys(n for result in self.run.results for n in result.notes))
 
+    def needs(self) -> list[str]:
+        """Return for each metric with comparisons without a verdict how many prompts would show a difference."""
+        titles = dict.fromkeys(each.title for each in self.run.comparisons)
+        lines = {
+            title: describe_need([each for each in self.run.comparisons if each.title == title])
+            for title in titles
+        }
+        return [f"{title}: {line}" for title, line in lines.items() if line is not None]
+
     def methods(self) -> dict[str, list[str]]:
         """Return the metrics of each method of intervals."""
         found: dict[str, dict[str, None]] = {}
@@ -188,6 +199,10 @@ def _report_run(
     def failing(spec: str, error: T2IError) -> None:
         report.faults.append(f"no analyses of {spec}: {error}")
 
+    for analysis in analyze_looks(run.manifest.stopping):
+        report.analyses.append(
+            ShownAnalysis("run", analysis.name, analysis.summary, analysis.table, _draw(analysis, report))
+        )
     for metric, analysis in analyze_run(run, metrics, resolver, failing=failing):
         report.analyses.append(
             ShownAnalysis(metric, analysis.name, analysis.summary, analysis.table, _draw(analysis, report))

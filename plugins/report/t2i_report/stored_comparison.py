@@ -7,14 +7,17 @@ from math import isclose
 from typing import Any
 
 import pandas as pd
+from t2i_core.api.errors import BadFolder
 from t2i_core.api.metric import Metric, PairMetric, SetMetric
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.manifest import PartRecord
+from t2i_core.results.needed_sample import make_sample_need
 from t2i_core.results.result import Result, make_title
 from t2i_core.results.run import Run
+from t2i_core.results.sample_need import describe_sample_needs
 from t2i_core.results.score_difference import (
     compare_headlines,
     compute_headline,
@@ -22,6 +25,7 @@ from t2i_core.results.score_difference import (
     make_stored_scoring,
     select_shared,
 )
+from t2i_core.results.verdict import LEVEL
 from t2i_core.statistics import PairedDifference
 
 
@@ -65,6 +69,14 @@ class MetricComparison:
     found: PairedDifference | None
     why: str
     rows: pd.DataFrame
+
+    @property
+    def need(self) -> str | None:
+        """Number of prompts that would show a difference, in words; None if this one is significant."""
+        found = self.found
+        if found is None or found.p < LEVEL:
+            return None
+        return describe_sample_needs([make_sample_need(found, self.measure)], found.question)
 
 
 Judges = tuple[str | None, str | None]
@@ -110,7 +122,9 @@ def compare_metric(
         if side.unshared_seeds is not None and request.noise == "shared" and not isinstance(instance, SetMetric)
     ]
     scoring = replace(made, shares_seeds=request.noise == "shared" and not notes)
-    table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
+    if _has_stopped_early(a, b):
+        notes.append("the run stopped early, and this comparison counts one look only: take that of the run")
+    table = categorize(pd.concat([select_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, _scored_result(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]
         if (
@@ -127,6 +141,16 @@ def compare_metric(
         return MetricComparison(title, measures[0], None, why, nothing)
     found = replace(found, notes=(*found.notes, *notes))
     return MetricComparison(title, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
+
+
+def _has_stopped_early(a: ComparedModel, b: ComparedModel) -> bool:
+    """Return whether one run compared two models at its looks and stopped, for them, before the planned end."""
+    stopping = a.run.manifest.stopping
+    if a.run.folder != b.run.folder or stopping is None:
+        return False
+    labels = {a.label, b.label}
+    looks = [n for n, look in enumerate(stopping.looks, 1) if any({p.a, p.b} == labels for p in look.pairs)]
+    return bool(looks) and looks[-1] < len(stopping.plan)
 
 
 def _reason_not_comparable(
@@ -159,6 +183,23 @@ def _reason_not_comparable(
         named = [judges[i].get(need, ("none",))[0] for need in differing for i in (0, 1)]
         same = "other options, weights or code" if len(set(named)) == 1 else ", ".join(dict.fromkeys(named))
         return f"their judges differ ({', '.join(differing)}: {same})"
+    return _compare_prompts(a, b) if instance.rows_depend_on_prompts else None
+
+
+def _compare_prompts(a: ComparedModel, b: ComparedModel) -> str | None:
+    """Return why rows that depend on all prompts of a run do not compare; None if the prompts are the same."""
+    if a.run.folder == b.run.folder:
+        return None
+    try:
+        prompts = [{(p.id, p.text, p.references) for p in side.run.prompts()} for side in (a, b)]
+    except BadFolder as error:
+        return str(error)
+    if different := len({id for id, *_ in prompts[0] ^ prompts[1]}):
+        total = len({id for id, *_ in prompts[0] | prompts[1]})
+        return (
+            f"the runs' prompts differ ({different} of {total}), and the metric's values depend on all prompts of "
+            "a run; measure both models with the same prompts"
+        )
     return None
 
 
@@ -200,7 +241,8 @@ def _judges(side: ComparedModel, metric: str, result: Result) -> dict[str, tuple
     }
 
 
-def _rows(side: ComparedModel, metric: str) -> pd.DataFrame:
+def select_rows(side: ComparedModel, metric: str) -> pd.DataFrame:
+    """Return a model's measured rows under a metric and its judges."""
     table = side.run.measurements()
     if "model" not in table:
         return table.iloc[:0]
@@ -214,7 +256,7 @@ def _rows(side: ComparedModel, metric: str) -> pd.DataFrame:
     )
 
 
-def _categorical(table: pd.DataFrame) -> pd.DataFrame:
+def categorize(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with all columns except the values as categories, like the table of an evaluation."""
     return table.astype({name: "category" for name in table.columns if name != "value"})
 

@@ -18,6 +18,7 @@ from t2i_core.api import ExistingImagesInfo, Generated
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run, load_finished_run
+from t2i_core.results.verdict import describe_need
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
 from t2i_report.compare import ModelComparison, compare, print_comparison, write_comparison
@@ -141,6 +142,24 @@ def test_metrics_measured_differently_are_left_out_with_a_reason(compared: Any, 
     assert compared(dark, strict).left_out == [("bright", "the metric's options differ (over)")]
 
 
+def test_rows_that_depend_on_all_prompts_of_a_run_need_the_same_prompts(
+    compared: Any, make_run: MakeRun, resolver: StaticResolver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dark = make_run("dark", models={"dark": {"level": 60}})
+    light = make_run("light", models={"light": {"level": 110}})
+    fewer = make_run("fewer", models={"light": {"level": 110}}, limit=3)
+    assert not compared(dark, fewer).left_out
+    monkeypatch.setattr(resolver.component("metric", "bright", {}).info.create, "rows_depend_on_prompts", True)
+    assert not compared(dark, light).left_out
+    why = (
+        "the runs' prompts differ (1 of 4), and the metric's values depend on all prompts of a run; measure both "
+        "models with the same prompts"
+    )
+    assert compared(dark, fewer).left_out == [("bright", why)]
+    (fewer.folder / "prompts.jsonl").unlink()
+    assert "prompts.jsonl" in compared(dark, fewer).left_out[0][1]
+
+
 def test_runs_of_two_versions_of_a_metric_are_not_compared(
     compared: Any, make_run: MakeRun, resolver: StaticResolver
 ) -> None:
@@ -192,6 +211,19 @@ def test_the_terminal_shows_differences_and_prompts(compared: Any, shared_run: R
     assert re.search(rf"bright +{said.diff:.3f} +\[{low:.3f}, {high:.3f}\] +{said.p_unadjusted:.3f} +15 *\n", text)
     assert "bright: the 1 lowest and 1 highest of 4 prompts" in text
     assert "interval of bright: paired, " in text
+
+
+def test_a_difference_that_is_not_significant_ends_with_the_number_of_prompts_that_would_show_one(
+    compared: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    run = make_run(models={"dark": {"level": 100}, "light": {"level": 104}}, seeds=8)
+    (said,) = run.comparisons
+    assert said.needed is not None
+    found = compared(run, run, "dark", "light")
+    line = f"bright: {describe_need(run.comparisons)}"
+    assert as_text(found, 10).strip().endswith(line)
+    write_comparison(found, tmp_path / "page.html", 16, print)
+    assert line in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_page_has_both_pictures_of_each_pair(compared: Any, shared_run: Run, tmp_path: Path) -> None:

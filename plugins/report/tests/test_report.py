@@ -124,6 +124,7 @@ def test_nothing_but_the_pages_own_script_and_style_may_run(shown: Any) -> None:
     assert "\u202e" not in text
 
 
+@pytest.mark.long
 def test_folders_are_told_from_where_the_reader_is(
     make_run: Any, resolver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

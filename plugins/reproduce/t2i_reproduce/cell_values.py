@@ -28,11 +28,14 @@ class MeasuredValue:
         value: A number, or a text such as the name of the best model. A cell never has None.
         ci: 95 % confidence interval of a number; None without one.
         run: Folder of the run.
+        spread: A standard deviation that the paper prints beside the value, not an error of it; None if the paper
+            prints none.
     """
 
     value: float | str | None
     ci: tuple[float, float] | None = None
     run: str = ""
+    spread: float | None = None
 
 
 class NoValue(LookupError):
@@ -96,7 +99,8 @@ class FinishedRun:
         scale = source.scale or 1.0
         ends = [found.value, *(found.ci or ())]
         value, *ci = [scale * (1 - end if source.complement else end) for end in ends]
-        return MeasuredValue(value, (min(ci), max(ci)) if ci else None, found.run)
+        spread = None if found.spread is None else scale * found.spread
+        return MeasuredValue(value, (min(ci), max(ci)) if ci else None, found.run, spread)
 
     def find_analyses(self, name: str, metric: str | None, judge: str | None = None) -> list[tuple[str, Analysis]]:
         """Return the analyses with a name, of one metric and judge or of any, each with the title of its metric.
@@ -119,16 +123,17 @@ class FinishedRun:
             raise NoValue(f"no analysis {name!r}; the run has {known or 'none'}{absent}")
         return found
 
-    def _find_result(self, source: Source, key: str) -> Result:
+    def _find_result(self, source: Source, key: str | None) -> Result:
         metric = source.metric or self.run.results[0].metric
+        label = None if key is None else self.label(key)
         for result in self.run.results:
-            if (result.metric, result.label) == (metric, self.label(key)) and source.judge in (None, result.by):
+            if result.metric == metric and label in (None, result.label) and source.judge in (None, result.by):
                 return result
         judge = "" if source.judge is None else f" by {source.judge}"
-        raise NoValue(f"{metric}{judge} has no result for {self.label(key)}")
+        raise NoValue(f"{metric}{judge} has no result for {label}")
 
     def _find_score(self, source: Source) -> MeasuredValue:
-        if source.model is None:
+        if source.model is None and self.needed.run.models:
             raise NoValue("a score of no model; name the model of the row or column")
         folder = str(self.run.folder)
         result = self._find_result(source, source.model)
@@ -171,7 +176,8 @@ class FinishedRun:
         table = analysis.table
         column = fill(source.value if source.value is not None else "{model}")
         conditions = {fill(name): fill(text) for name, text in source.where.items()}
-        if absent := [name for name in (column, *conditions) if name not in map(str, table.columns)]:
+        named = (column, *filter(None, [source.spread]), *conditions)
+        if absent := [name for name in named if name not in map(str, table.columns)]:
             known = ", ".join(map(str, table.columns))
             raise NoValue(f"the analysis {analysis.name!r} has no column {absent[0]!r}; it has {known}")
         for name, text in conditions.items():
@@ -185,7 +191,8 @@ class FinishedRun:
             return MeasuredValue(value, None, folder)
         ends = find_intervals(list(map(str, table.columns))).get(column)
         ci = None if ends is None else _read_interval([_read_number(row[end]) for end in ends])
-        return MeasuredValue(_read_number(value), ci, folder)
+        spread = None if source.spread is None else _read_number(row[source.spread])
+        return MeasuredValue(_read_number(value), ci, folder, spread)
 
 
 def _read_number(value: Any) -> float | None:

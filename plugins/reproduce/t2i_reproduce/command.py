@@ -28,7 +28,9 @@ def reproduce(
             metavar="NAME", help="Tables, figures or whole papers (see --list), or YAML files with your own."
         ),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the tables and figures of all papers.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the tables and figures of these papers, or of all.")
+    ] = False,
     mini: Annotated[
         bool,
         typer.Option("--mini", help="Run the mini world's version, which needs no GPU; compares with no paper."),
@@ -56,7 +58,7 @@ def reproduce(
     from .paper_list import find_entries, print_list
 
     if list_:
-        print_list(context.obj.resolver, json)
+        print_list(names or [], context.obj.resolver, json)
         return
     if not names:
         context.fail("name a table or figure (t2i reproduce --list shows them) or a YAML file with your own")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from t2i_core.api.errors import BadOption, FailedRun
 
+from .cell_means import fill_means
 from .cell_values import FinishedRun, NoValue, Unmeasured
 from .grid import Cell
 from .paper import PaperModel, PaperRun
@@ -100,12 +101,13 @@ class Measurement:
             except NoValue as error:
                 filled.append(FilledCell(cell, reason=str(error)))
                 problems.append(f"{wanted.name.name}, {cell.row}, {cell.column}: {error}")
+        filled = fill_means(filled, wanted.grid.columns)
         table = FilledTable(wanted.name.name, heading, wanted.grid, filled, (), self.plan.is_mini)
         table = replace(table, notes=[*table.list_reasons(), *notes])
         return EntryResult(wanted, heading, table, notes=table.notes, problems=problems)
 
     def _fill(self, wanted: WantedEntry, cell: Cell) -> FilledCell:
-        if cell.reason is not None or cell.source.run is None:
+        if cell.reason is not None or cell.source.mean_of or cell.source.run is None:
             return FilledCell(cell, reason=cell.reason)
         needed = self.plan.needed[cell.source.run]
         if (run := self.runs.get(needed.name)) is None:
@@ -127,7 +129,7 @@ class Measurement:
             yield NO_PAPER
             yield from wanted.entry.mini.notes
             return
-        names = {cell.source.run for cell in wanted.grid.cells if cell.reason is None}
+        names = {cell.source.run for cell in wanted.grid.cells if cell.reason is None and not cell.source.mean_of}
         names |= {show.run for show in wanted.shows}
         used = [needed for name, needed in self.plan.needed.items() if name in names]
         if wanted.grid.cells:
@@ -157,7 +159,7 @@ def measure_entries(plan: Reproduction, evaluator: Evaluator, out: Path | None, 
         T2IError: A run is not possible.
     """
     file = f"{plan.file.name}.yaml"
-    possible = [each for each in plan.needed.values() if each.models and not each.missing_files]
+    possible = [each for each in plan.needed.values() if each.is_available and not each.missing_files]
     for each in possible:
         make_request(each, file, evaluator, out)
     runs: dict[str, FinishedRun] = {}

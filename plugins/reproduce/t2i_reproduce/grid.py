@@ -33,6 +33,11 @@ class Cell:
     printed: PrintedValue | None = None
     reason: str | None = None
 
+    def list_parts(self, columns: Sequence[str]) -> list[tuple[str, str]]:
+        """Return row and column of each cell that a mean is of."""
+        names = self.source.mean_of
+        return [(self.row, name) if name in columns else (name, self.column) for name in names]
+
     def list_models(self) -> list[str]:
         """Return the keys of the models that the value is about."""
         return [key for key in (self.source.model, self.source.other) if key is not None]
@@ -83,7 +88,7 @@ def make_grid(entry: PaperEntry, paper: Paper, values: Path | None) -> Grid:
         for axis, own in (("rows", entry.rows), ("columns", entry.columns))
     )
     known = {(value.row, value.column): value for value in printed}
-    cells = _cross(rows, columns, entry.cell, paper)
+    cells = _settle_means(list(_cross(rows, columns, entry.cell, paper)), values)
     return Grid(
         tuple(rows), tuple(columns), tuple(replace(c, printed=known.get((c.row, c.column))) for c in cells)
     )
@@ -106,13 +111,41 @@ def make_mini_grid(entry: PaperEntry, paper: Paper, values: Path | None) -> Grid
             (mini.columns, whole.columns, entry.columns),
         )
     )
-    cells = list(_cross(rows, columns, entry.cell.merge(mini.cell), paper.mini))
+    cells = _settle_means(list(_cross(rows, columns, entry.cell.merge(mini.cell), paper.mini)), values)
     left = {cell.row for cell in cells if cell.reason != NOT_RUN} or set(rows)
     return Grid(
         tuple(row for row in rows if row in left),
         tuple(columns),
         tuple(cell for cell in cells if cell.row in left),
     )
+
+
+def _settle_means(cells: Sequence[Cell], values: Path | None) -> list[Cell]:
+    """Return the cells; those that are means of cells without a value say so. A mean may be of means.
+
+    Raises:
+        BadRecipe: If a mean is not of other rows or columns of the table.
+    """
+    rows, columns = ({getattr(cell, axis) for cell in cells} for axis in ("row", "column"))
+    known = {(cell.row, cell.column): cell for cell in cells}
+
+    def is_measured(cell: Cell) -> bool:
+        parts = (known[at] for at in cell.list_parts(list(columns)) if at in known)
+        return cell.reason is None and all(is_measured(part) for part in parts)
+
+    settled = []
+    for cell in cells:
+        names = cell.source.mean_of
+        for name in names:
+            if name not in rows | columns or name in (cell.row, cell.column):
+                raise BadRecipe(
+                    f"{values}: {cell.column} of {cell.row} is a mean of {name!r}, which is not another row or "
+                    "column"
+                )
+        if names and cell.reason is None and not is_measured(cell):
+            cell = replace(cell, reason=f"it is the mean of {', '.join(names)}, and not all of them are measured")
+        settled.append(cell)
+    return settled
 
 
 def replace_models(paper: Paper, grid: Grid, specs: Mapping[str, str]) -> Paper:
@@ -191,5 +224,7 @@ def _find_reason(cell: Cell, side: Side) -> str | None:
     for key in cell.list_models():
         if side.models[key].model is None:
             return side.models[key].because
+    if cell.source.mean_of:
+        return None
     run = side.runs.get(cell.source.run or "")
     return None if run is not None and set(cell.list_models()) <= set(run.models) else NOT_RUN

@@ -52,8 +52,15 @@ class Source(Described):
     analysis: str | None = Field(None, description="Name of the analysis that has the value, instead of a score.")
     where: dict[str, str] = Field({}, description="Columns of the analysis and their values in the value's row.")
     value: str | None = Field(None, description="Column of the analysis. Default: the model's label.")
+    spread: str | None = Field(
+        None, description="Column of the analysis with the standard deviation that the paper prints after ±."
+    )
     scale: float | None = Field(None, gt=0, description="Factor on the value: 100 if the paper prints percent.")
     complement: bool = Field(False, description="Take 1 - value: the share of the other side.")
+    mean_of: list[str] = Field(
+        [],
+        description="The value is the mean of these cells: columns of the same row, or rows of the same column.",
+    )
     because: str | None = Field(None, description="Why the value cannot be measured here.")
 
     def merge(self, over: Source) -> Source:
@@ -77,7 +84,7 @@ class PaperModel(Described):
 class PaperRun(Described):
     """A run, which several tables and figures may share."""
 
-    models: list[str] = Field(description="Models, by their keys.", min_length=1)
+    models: list[str] = Field(description="Models, by their keys; [] if its metrics use no model.")
     matrix: dict[str, list[Any]] = Field({}, description="Options of each model with several values each.")
     recipe: dict[str, Any] = Field(description="Recipe of the run, without models.")
     n_prompts: int = Field(description="Number of prompts, for plans without the prompts.", gt=0)

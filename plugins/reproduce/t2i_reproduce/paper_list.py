@@ -145,20 +145,31 @@ def find_entries(names: Sequence[str], resolver: Resolver[Any]) -> list[tuple[Pa
     return list(dict.fromkeys(found))
 
 
-def print_list(resolver: Resolver[Any], as_json: bool) -> None:
-    """Print every table and figure of the installed papers, and on standard error the files that are broken."""
+def print_list(names: Sequence[str], resolver: Resolver[Any], as_json: bool) -> None:
+    """Print tables and figures of the installed papers, and on standard error the files that are broken.
+
+    Args:
+        names: Tables, figures and papers; all papers if empty.
+        resolver: Finds the papers.
+        as_json: Whether to print JSON.
+
+    Raises:
+        UnknownName: Nothing has a name.
+        AmbiguousName: Several distributions offer it.
+    """
     papers = list_papers(resolver)
+    every = [(file, entry) for file in papers.files for entry in file.entries]
+    listed = list(dict.fromkeys(pair for name in names for pair in papers.find(name))) if names else every
     if as_json:
-        print_json([_describe(file, entry) for file in papers.files for entry in file.entries])
+        print_json([_describe(file, entry) for file, entry in listed])
     else:
-        width = max((len(entry.name) for file in papers.files for entry in file.entries), default=0) + 2
+        width = max((len(entry.name) for _, entry in listed), default=0) + 2
         heading = ""
-        for file in papers.files:
+        for file, entry in listed:
             if file.title != heading:  # several plugins may describe parts of one paper
                 heading = file.title
                 write_line(heading, bold=True)
-            for entry in file.entries:
-                write_line(f"  {entry.name:<{width}}{entry.heading}: {entry.title}")
+            write_line(f"  {entry.name:<{width}}{entry.heading}: {entry.title}")
     for problem in papers.problems:
         write_line(f"warning: {problem}", err=True)
 

@@ -16,6 +16,7 @@ from .paper import FOLDER_OF_RUN, PaperModel, PaperRun, Show, Side
 if TYPE_CHECKING:
     from t2i_core import Request
     from t2i_core.api.command import Evaluator
+    from t2i_core.api.resolver import Resolver
 
 GPU = "one A100 GPU"
 
@@ -61,6 +62,11 @@ class NeededRun:
                 if missing.keys().isdisjoint(map(str, values)) and named <= folders.keys():
                     found.setdefault(metric, {})[key] = _name_folders(value, folders)
         return found
+
+    @property
+    def is_available(self) -> bool:
+        """True if it has a generator, or needs none."""
+        return bool(self.models) or not self.run.models
 
     def list_settings(self) -> tuple[list[str], list[str]]:
         """Return assumptions about settings, and settings that differ from the paper's."""
@@ -118,7 +124,7 @@ def list_needed_runs(side: Side, cells: Iterable[Cell], shows: Iterable[Show]) -
     """
     wanted: dict[str, set[str]] = {}
     for cell in cells:
-        if cell.reason is None and cell.source.run is not None:
+        if cell.reason is None and cell.source.run is not None and not cell.source.mean_of:
             keys = cell.list_models() or side.runs[cell.source.run].models
             wanted.setdefault(cell.source.run, set()).update(keys)
     for show in shows:
@@ -190,14 +196,38 @@ class RunCost:
     hours: float
 
 
+def find_default_seeds(needed: NeededRun, resolver: Resolver[Any]) -> int:
+    """Return the number of seeds of a run whose recipe names none: the largest default of its metrics.
+
+    As in a run, the default of a model's domain replaces the metric's own.
+
+    Args:
+        needed: The run.
+        resolver: Finds components by name.
+
+    Raises:
+        T2IError: A component is unknown, broken or missing.
+    """
+    named = needed.run.recipe.get("metrics", ())
+    metrics = [
+        resolver.component("metric", name, {}).info for name in ([named] if isinstance(named, str) else named)
+    ]
+    models = [resolver.component("generator", model.model or "", {}).info for model in needed.models.values()]
+    found = [1]
+    for metric in metrics:
+        domains = [model.domain.metrics.get(metric.name) for model in models] or [None]
+        found += [(there and there.seeds) or metric.defaults.seeds or 1 for there in domains]
+    return max(found)
+
+
 def estimate_cost(
-    needed: NeededRun, seeds: Sequence[int] | int | str | None, limit: int | None, has_images: bool
+    needed: NeededRun, seeds: Sequence[int] | int | str, limit: int | None, has_images: bool
 ) -> RunCost:
     """Return the work of a run. Nothing is loaded, so prompts that share a text count apart.
 
     Args:
         needed: The run.
-        seeds: Its seeds, as a recipe writes them; None for one.
+        seeds: Its seeds, as a recipe writes them.
         limit: Largest number of prompts, if one was asked for.
         has_images: Whether another run makes all its images.
     """
@@ -210,7 +240,7 @@ def estimate_cost(
     each = prompts * n_seeds * settings
     generated = [model for model in needed.models.values() if model.seconds > 0 and not has_images]
     images = each * len(generated)
-    calls = round(each * len(needed.models) * run.calls)
+    calls = round(each * (len(needed.models) or not run.models) * run.calls)
     seconds = each * sum(model.seconds for model in generated) + calls * run.call_seconds
     return RunCost(
         run=needed.name,
@@ -223,9 +253,7 @@ def estimate_cost(
     )
 
 
-def _count_seeds(seeds: Sequence[int] | int | str | None) -> int:
-    if seeds is None:
-        return 1
+def _count_seeds(seeds: Sequence[int] | int | str) -> int:
     if isinstance(seeds, int):
         return seeds
     if not isinstance(seeds, str):

@@ -148,6 +148,7 @@ class FilledTable:
             **({} if self.mini else of_printed),
             "measured": None if measured is None else measured.value,
             "ci": None if measured is None or measured.ci is None else list(measured.ci),
+            **({} if measured is None or measured.spread is None else {"spread": measured.spread}),
             "because": each.reason,
             "run": None if measured is None else measured.run,
         }
@@ -163,8 +164,9 @@ def _write_measured(each: FilledCell) -> str:
     value = each.measured.value
     if isinstance(value, str):
         return value
-    ci = each.measured.ci
-    return format_number(value) if ci is None else f"{format_number(value)} {format_interval(ci)}"
+    ci, spread = each.measured.ci, each.measured.spread
+    text = format_number(value) if spread is None else f"{format_number(value)} ±{format_number(spread)}"
+    return text if ci is None else f"{text} {format_interval(ci)}"
 
 
 def _write_value(each: FilledCell) -> str:
@@ -173,6 +175,10 @@ def _write_value(each: FilledCell) -> str:
 
 def _write_end(each: FilledCell, end: int) -> str:
     return "" if each.measured is None or each.measured.ci is None else str(each.measured.ci[end])
+
+
+def _write_spread(each: FilledCell) -> str:
+    return "" if each.measured is None or each.measured.spread is None else str(each.measured.spread)
 
 
 _READABLE: dict[str, Callable[[FilledCell], str]] = {
@@ -185,6 +191,7 @@ _EXACT: dict[str, Callable[[FilledCell], str]] = {
     "measured": _write_value,
     "low": lambda each: _write_end(each, 0),
     "high": lambda each: _write_end(each, 1),
+    "spread": _write_spread,
     "in interval": lambda each: each.answer,
     "not measured": lambda each: each.reason or "",
 }

@@ -18,6 +18,8 @@ from t2i_core.io.table import read_table
 ROUNDING = 0.5
 """A printed number stands for all numbers that are nearer than this share of its last digit's unit."""
 
+_NUMBER = r"\d+(\.\d+)?"
+
 
 @dataclass(frozen=True)
 class PrintedValue:
@@ -40,7 +42,7 @@ class PrintedValue:
     @property
     def number(self) -> float | None:
         """The value as a number; None if it is a text or a dash."""
-        return float(self.text) if re.fullmatch(r"[+-]?\d+(\.\d+)?", self.text) else None
+        return float(self.text) if re.fullmatch(rf"[+-]?{_NUMBER}", self.text) else None
 
     @property
     def room(self) -> float:
@@ -50,7 +52,8 @@ class PrintedValue:
     def __str__(self) -> str:
         """Return the value as the table shows it, with its printed interval and marks."""
         marks = [f"({mark})" for mark in self.mark.split(";") if mark and mark != "n/a"]
-        return " ".join(filter(None, [self.text, self.interval, *marks]))
+        interval = f"±{self.interval}" if re.fullmatch(_NUMBER, self.interval) else self.interval
+        return " ".join(filter(None, [self.text, interval, *marks]))
 
 
 def read_printed_values(path: Path, rows: Sequence[str], columns: Sequence[str]) -> list[PrintedValue]:

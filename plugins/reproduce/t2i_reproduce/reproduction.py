@@ -14,7 +14,7 @@ from .grid import Grid, make_grid, make_mini_grid, replace_models
 from .paper import Paper, PaperEntry, Show, Side
 from .paper_file import read_paper
 from .paper_list import EntryName, PaperFile, explain_broken
-from .paper_runs import NeededRun, RunCost, estimate_cost, list_needed_runs, list_rates
+from .paper_runs import NeededRun, RunCost, estimate_cost, find_default_seeds, list_needed_runs, list_rates
 
 if TYPE_CHECKING:
     from t2i_core.api.command import Evaluator
@@ -66,7 +66,7 @@ class Reproduction:
         return [
             estimate_cost(
                 each,
-                given.get("seeds") or each.run.recipe.get("seeds"),
+                given.get("seeds") or each.run.recipe.get("seeds") or find_default_seeds(each, evaluator.resolver),
                 given.get("limit"),
                 each.run.images_of in self.needed,
             )

@@ -53,6 +53,8 @@ def test_a_third_partys_paper_is_listed_and_runs(toy, bring, t2i):
     assert listed[0] == {
         "name": "doe-10", "heading": "Table 10", "title": "dark", "paper": "t2i-doe: doe", "dist": "t2i-doe",
     }  # fmt: skip
+    assert t2i("reproduce", "doe-2", "--list").stdout.splitlines() == ["t2i-doe: doe", "  doe-2  Table 2: light"]
+    assert t2i("reproduce", "roe", "--list").exit_code == 3
     done = t2i("reproduce", "doe-2", "--json")
     assert done.exit_code == 0, done.stderr
     (cell,) = json.loads(done.stdout)[0]["cells"]
@@ -110,6 +112,7 @@ def test_nothing_of_the_package_is_imported(bring):
         import_module("t2i_doe")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "part"),
     [

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 import pytest
 from t2i_core.api.errors import BadRecipe
 from t2i_reproduce.cell_values import MeasuredValue
-from t2i_reproduce.grid import Cell
+from t2i_reproduce.grid import Cell, Grid
 from t2i_reproduce.paper import PaperRun, Show, Source
 from t2i_reproduce.paper_file import read_paper
 from t2i_reproduce.paper_runs import NeededRun, list_needed_runs
-from t2i_reproduce.paper_table import FilledCell
+from t2i_reproduce.paper_table import FilledCell, FilledTable
 from t2i_reproduce.printed_values import PrintedValue, read_printed_values
 
 PAPER = """
@@ -101,6 +102,7 @@ def test_the_page_is_the_papers_table_with_notes(paper, t2i):
     assert "note: a note" in page
 
 
+@pytest.mark.long
 def test_each_format_has_rows_by_columns(paper, t2i):
     markdown = t2i("reproduce", "doe.yaml", "--format", "md")
     assert "| row | value | mean | share |" in markdown.stdout
@@ -131,6 +133,7 @@ def test_a_row_takes_another_generator(paper, t2i):
     assert "the generator is grey" in t2i("reproduce", "doe.yaml", "--row", row).stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", ["--seeds", "--limit"])
 def test_fewer_seeds_or_prompts_are_not_compared(paper, t2i, change):
     cells = read_cells(t2i("reproduce", "doe.yaml", change, "2", "--json"))
@@ -157,6 +160,7 @@ def test_a_value_that_no_run_gives_is_reported_after_the_table(paper, t2i):
     assert cells["Dark", "mean"]["measured"] is not None
 
 
+@pytest.mark.long
 def test_a_level_of_a_facet_and_an_unknown_analysis(paper, t2i):
     text = paper.read_text()
     paper.write_text(text.replace("score: bright}", "score: brightness, level: {size: big}}"))
@@ -175,6 +179,55 @@ def test_the_difference_of_two_models_has_the_interval_of_their_comparison(paper
     cell = read_cells(done)["Gray", "mean"]
     assert cell["measured"] == pytest.approx(100 * (128 - 20) / 255)
     assert cell["ci"][0] <= cell["measured"] <= cell["ci"][1]
+
+
+MEANS = """
+    columns:
+      mean: {run: all}
+      share: {run: few, score: bright}
+      average: {mean_of: [mean, share]}
+"""
+
+
+def add_means(paper, rows="    rows: {both: {mean_of: [Gray, Dark]}, all: {mean_of: [Gray, 'Lost (w = 1)']}}\n"):
+    columns = "    columns:\n      mean: {run: all}\n      share: {run: few, score: bright}\n"
+    text = paper.read_text()
+    assert columns in text
+    paper.write_text(text.replace(columns, rows + MEANS[1:]))
+    more = "".join(f"{row},average,30.0,\n" for row in ("Gray", "Dark", "Lost (w = 1)"))
+    more += "".join(
+        f"{row},{column},30.0,\n" for row in ("both", "all") for column in ("mean", "share", "average")
+    )
+    (paper.with_name("doe-1.csv")).write_text(VALUES + more)
+
+
+def test_a_mean_of_cells_is_computed_with_an_interval(paper, t2i):
+    add_means(paper)
+    done = t2i("reproduce", "doe.yaml", "--json")
+    cells = read_cells(done)
+    for mean, *parts in (
+        (("Gray", "average"), ("Gray", "mean"), ("Gray", "share")),
+        (("both", "mean"), ("Gray", "mean"), ("Dark", "mean")),
+        (("both", "average"), ("both", "mean"), ("both", "share")),
+    ):
+        for field in ("measured", "ci"):
+            values = np.mean([cells[part][field] for part in parts], axis=0)
+            assert cells[mean][field] == pytest.approx(values)
+    assert cells["Gray", "average"]["settings"] == "different"
+    assert cells["both", "mean"]["settings"] == "assumed"
+    # a part without a value leaves the mean without one
+    lost = cells["Lost (w = 1)", "average"]
+    assert (lost["measured"], lost["because"]) == (None, "its weights are not public")
+    assert cells["all", "mean"]["because"] == (
+        "it is the mean of Gray, Lost (w = 1), and not all of them are measured"
+    )
+
+
+def test_a_mean_of_unknown_cells_is_refused(paper, t2i):
+    add_means(paper, "    rows: {both: {mean_of: [Gray, Drak]}, all: {mean_of: [Gray]}}\n")
+    done = t2i("reproduce", "doe.yaml")
+    assert done.exit_code == 13
+    assert "mean of both is a mean of 'Drak', which is not another row or column" in done.stderr
 
 
 def test_a_figure_with_columns_shows_measured_values(paper, t2i):
@@ -217,6 +270,7 @@ def test_a_dry_run_counts_images_calls_and_hours(paper, t2i):
     assert "assumed rates on one A100 GPU: 2 s an image of Grey; 4 s an image of Dark" in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "code", "part"),
     [
@@ -257,6 +311,23 @@ def test_rounding_leaves_half_a_digit_open():
     assert fill("Draw", 0.3, 0.5).holds is None
     assert fill("0.41", 0.3, 0.5, "different").holds is None
     assert fill("0.41", 0.3, 0.5, "assumed").answer == "yes?"
+
+
+def test_standard_deviations_stand_after_their_values():
+    cell = Cell("row", "column", Source(), PrintedValue("row", "column", "-0.17", "0.08"))
+    table = FilledTable(
+        "doe-1",
+        "",
+        Grid(("row",), ("column",)),
+        [FilledCell(cell, MeasuredValue(-0.1612, None, "", 0.0749))],
+        [],
+        mini=False,
+    )
+    assert table.make_frame()["column"].to_list() == ["-0.17 ±0.08", "-0.161 ±0.075"]
+    exact = table.make_frame(exact=True).set_index("value")["column"]
+    assert exact["measured"] == "-0.1612"
+    assert exact["spread"] == "0.0749"
+    assert table.to_json()["cells"][0]["spread"] == 0.0749
 
 
 ANSWERS = """
