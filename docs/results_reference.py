@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from page_tables import table
-from t2i_core.results import correction, evidence, manifest, result
+from t2i_core.results import correction, evidence, looks, manifest, result
 from t2i_core.results.typed import Typed
 
 PAGE = Path(__file__).with_name("architecture.md")
@@ -44,7 +44,7 @@ def make_schema() -> str:
 
 
 def _find_class(name: str) -> type[Typed]:
-    modules = (result, correction, manifest, evidence)
+    modules = (result, correction, manifest, evidence, looks)
     found = next(getattr(module, name) for module in modules if hasattr(module, name))
     assert issubclass(found, Typed)
     return found

@@ -13,7 +13,9 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import validation_captions
 import validation_correction
+import validation_retrieval
 import validation_sets
 from validation_ladder import LADDERS, climb
 from validation_lines import LINES, Line
@@ -71,6 +73,8 @@ def main() -> None:
         _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
     PLOT.write_bytes(plot(said))
+    validation_captions.write(out / "captions")
+    validation_retrieval.write(out / "retrieval")
     validation_sets.write(out / "sets")
     validation_correction.write(out / "correction")
 

@@ -52,6 +52,8 @@ A judge that prefers the first image in a share of its verdicts, whatever the im
 together. An order term compensates for a part of this. The truth of these rows is the maximum of the likelihood
 with that term.
 
+<!-- made by docs/validation_captions.py -->
+<!-- made by docs/validation_retrieval.py -->
 <!-- made by docs/validation_sets.py -->
 <!-- made by docs/validation_correction.py -->
 """
@@ -73,12 +75,12 @@ def _key(said: Said) -> tuple[str, str]:
 
 
 def write_row(said: Said, ideal: float) -> str:
-    """Return a row of the table."""
+    """Return a row of the table, with the standard error of the mean if it is known."""
     settings = ", ".join(f"{name} {value}" for name, value in said.line.put_in.items())
     truth = f"{said.expected:.4f}" + (f" ({said.typical:.4f})" if said.line.typical else "")
     cells = (
         f"{said.line.name} ({settings})".replace("|", "\\|"), said.line.metric, said.judge, truth,
-        f"{said.mean:.4f}", f"{said.mean - ideal:+.4f}",
+        f"{said.mean:.4f}", f"{said.mean - ideal:+.4f}", *([] if said.error is None else [f"{said.error:.4f}"]),
         f"{said.holding} of {len(said.values)}", f"{said.images:,}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |\n"

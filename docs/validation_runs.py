@@ -23,7 +23,10 @@ ORACLE, TRAINED = {"size": 64, "spp": 2}, {"spp": 8}
 
 @dataclass(frozen=True)
 class Said:
-    """Results of a line: a value for each salt with its interval, the truth, and what their mean should be."""
+    """Results of a line: a value for each salt with its interval, the truth, and what their mean should be.
+
+    error    standard error of the mean of the values, if the page tells it
+    """
 
     line: Line
     judge: str
@@ -31,6 +34,7 @@ class Said:
     typical: float
     values: tuple[tuple[float, float, float], ...]
     images: int
+    error: float | None = None
 
     @property
     def mean(self) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from t2i_core.engine.executors import GROUP as EXECUTORS
 from t2i_registry.discovery import KIND_OF_GROUP
 
 ROOT = Path(__file__).parents[1]
@@ -83,7 +84,8 @@ def test_the_command_line_knows_which_plugin_of_ours_offers_what() -> None:
     offered: dict[str, str] = {}
     for file in ROOT.glob("plugins/*/pyproject.toml"):
         project = tomllib.loads(file.read_text())["project"]
-        groups = (project.get("entry-points", {}).get(group, {}) for group in KIND_OF_GROUP)
+        own = project.get("entry-points", {})
+        groups = (own.get(group, {}) for group in (*KIND_OF_GROUP, EXECUTORS))
         offered |= {name: project["name"].replace("-", "_") for group in groups for name in group}
     command_line = tomllib.loads((ROOT / "cli" / "pyproject.toml").read_text())["project"]
     assert command_line["entry-points"]["t2i.elsewhere"] == offered != {}

@@ -90,6 +90,7 @@ def rows(run: Run) -> pd.DataFrame:
     return table[[*names, "value"]].sort_values(names).reset_index(drop=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prompts", ["tiam-5-2", "tiam-color-2"])
 def test_tiam_by_answers_is_tiam_by_masks(tmp_path: Path, prompts: str) -> None:
     model = ModelRequest(FLAT, "flat", FAULTS)

@@ -50,6 +50,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_each_error_is_one_line_with_its_own_exit_code(case: str, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("a photo of a car\n")
@@ -60,6 +61,7 @@ def test_each_error_is_one_line_with_its_own_exit_code(case: str, tmp_path: Path
     assert not (tmp_path / "t2i-runs").exists()
 
 
+@pytest.mark.long
 def test_photographs_without_a_judge_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_DISABLE_PLUGINS", "t2i-ultralytics,t2i-transformers")
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
@@ -71,6 +73,7 @@ def test_photographs_without_a_judge_for_them(tmp_path: Path, monkeypatch: pytes
     assert "--judge mask2former-swin-small" in line
 
 
+@pytest.mark.long
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     code, line = refused(tmp_path, *EVAL, "--seeds", "1", "--limit", "1", "--out", "file/run", "--json")

@@ -45,6 +45,7 @@ def test_memory_does_not_grow_with_the_work(more: int, mb: float) -> None:
     assert many["peak_mb"] - few["peak_mb"] <= mb
 
 
+@pytest.mark.long
 def test_stored_embeddings_of_thousands_are_scored_in_seconds(tmp_path: Path) -> None:
     benchmark = runpy.run_path(str(BENCHMARKS / "r_precision.py"))
     images = 500
@@ -56,3 +57,22 @@ def test_stored_embeddings_of_thousands_are_scored_in_seconds(tmp_path: Path) ->
     # their share of the benchmark's bar, and five times that: a busy machine is slower
     bar = benchmark["SECONDS"] * benchmark["REPEATS"] * images / benchmark["IMAGES"]
     assert min(seconds for _, seconds in found) <= 5 * bar
+
+
+@pytest.mark.long
+def test_runs_that_stop_early_are_as_safe_as_whole_runs() -> None:
+    """A short form of the benchmark, within three Monte-Carlo errors of its bars."""
+    benchmark = runpy.run_path(str(BENCHMARKS / "stopping.py"))
+    world, runs = benchmark["World"](0.9, 60), 300
+    error = 3 * (0.05 * 0.95 / runs) ** 0.5
+    same = benchmark["simulate"](world, 0.065, runs)
+    assert same.decided <= 0.05 + error
+    assert same.told >= 0.93 - error
+    assert same.repeated >= 0.95 - error
+    apart = benchmark["simulate"](benchmark["replace"](world, difference=0.13), 0.065, runs)
+    assert apart.told >= 0.93 - error
+    assert apart.repeated >= 0.95 - error
+    assert apart.images < 0.9 * 60 * benchmark["SEEDS"]
+    covered, _, images = benchmark["simulate_widths"](benchmark["World"](0.98, 60), 0.15, runs)
+    assert covered >= 0.93 - error
+    assert images < 60 * benchmark["SEEDS"]

@@ -138,6 +138,7 @@ def label(run: Run, folder: Path, **how: Any) -> Path:
     return answer(run, draw(run, folder / "votes.sqlite", **how), folder / "said.csv")
 
 
+@pytest.mark.long
 def test_a_wrong_ranking_is_put_right(world: Run, tmp_path: Path) -> None:
     file = label(world, tmp_path, count=240, design="cells")
     found = correct_run(world, f"people:{file}", installed_resolver())
@@ -156,6 +157,7 @@ def test_a_wrong_ranking_is_put_right(world: Run, tmp_path: Path) -> None:
     assert (judged.correction.p_adjusted or 1) < 0.05
 
 
+@pytest.mark.long
 def test_an_evaluation_and_a_stored_run_are_corrected_alike(world: Run, tmp_path: Path) -> None:
     file = label(world, tmp_path, count=120, design="stratified")
     with_labels = judge(tmp_path / "run", correct=f"people:{file}")
@@ -185,6 +187,7 @@ def test_too_few_labels_leave_their_own_score(world: Run, tmp_path: Path) -> Non
     assert sum(result.correction.n_labels for result in found.results if result.correction) == 40
 
 
+@pytest.mark.long
 def test_a_label_of_unknown_probability_is_left_out(world: Run, tmp_path: Path) -> None:
     file = label(world, tmp_path, count=120, design="stratified")
     whole = correct_run(world, f"people:{file}", installed_resolver()).results
@@ -207,6 +210,7 @@ def test_a_label_of_unknown_probability_is_left_out(world: Run, tmp_path: Path) 
         assert after.correction.labels.value == pytest.approx(before.correction.labels.value, abs=0.05)
 
 
+@pytest.mark.long
 def test_half_a_cell_without_an_answer_leaves_the_others_as_they_were(world: Run, tmp_path: Path) -> None:
     file = label(world, tmp_path, count=240, design="cells")
     (whole,) = correct_run(world, f"people:{file}", installed_resolver()).comparisons
@@ -233,6 +237,7 @@ def test_answers_to_other_questions_correct_nothing(world: Run, tmp_path: Path) 
         correct_run(world, f"people:{file}", installed_resolver())
 
 
+@pytest.mark.long
 def test_facets_are_corrected_where_labels_suffice(world: Run, tmp_path: Path) -> None:
     file = label(world, tmp_path, count=240, design="cells")
     result = correct_run(world, f"people:{file}", installed_resolver()).results[0]
@@ -245,6 +250,7 @@ def test_facets_are_corrected_where_labels_suffice(world: Run, tmp_path: Path) -
     assert found["2"].correction is None  # people see the second object in every image
 
 
+@pytest.mark.long
 def test_the_command_prints_what_is_corrected(world: Run, tmp_path: Path) -> None:
     file = label(world, tmp_path, count=240, design="cells")
     shown = CliRunner().invoke(app, ["correct", str(world.folder), str(file), "--json"])
@@ -288,6 +294,7 @@ def serve(study: StudyRequest, run: Run) -> None:
             )
 
 
+@pytest.mark.long
 def test_a_second_wave_goes_where_labels_help_most(world: Run, tmp_path: Path) -> None:
     votes = tmp_path / "votes.sqlite"
     with pytest.raises(BadOption):

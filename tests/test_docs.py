@@ -51,6 +51,7 @@ CAPABILITIES = [
 ]
 CONTRACTS = [
     plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.About, plugin_info.Loading,
+    plugin_info.Price,
     plugin_info.GeneratorInfo, plugin_info.ExistingImagesInfo, plugin_info.SelfJudgingInfo, plugin_info.JudgeInfo,
     plugin_info.MetricInfo, plugin_info.PromptSourceInfo, plugin_info.SinkInfo, plugin_info.Preset,
     metric_output.Measure, metric_input.Need,

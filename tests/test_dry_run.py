@@ -55,6 +55,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]
     _seen = None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "missing", "unknown"),
     [

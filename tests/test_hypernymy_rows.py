@@ -51,6 +51,7 @@ def sorted_rows(tables: Sequence[pd.DataFrame]) -> list[tuple[object, ...]]:
     return sorted(columns.itertuples(index=False, name=None), key=repr)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(SYNSETS)), cuts=st.sets(st.integers(1, SYNSETS - 1)))
 def test_chunks_of_synsets_of_any_size_in_any_order_give_the_same_rows(kept, order, cuts):

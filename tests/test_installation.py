@@ -13,7 +13,18 @@ from PIL import Image
 
 PACKAGES = (ROOT, *(ROOT / name for name in ("core", "registry", "cli")), *sorted((ROOT / "plugins").iterdir()))
 LIGHT = (
-    *("arena-elo", "bias", "folder", "paintskills", "people", "report", "selfeval", "tiam", "torch-support"),
+    *(
+        "arena-elo",
+        "bias",
+        "captioning",
+        "folder",
+        "paintskills",
+        "people",
+        "report",
+        "selfeval",
+        "tiam",
+        "torch-support",
+    ),
     "wordnet-hypernymy",
 )
 """The plugins that `pip install t2i` brings."""

@@ -97,6 +97,7 @@ def test_tests_that_compute_with_torch_pass(torch_users: list[str], name: str, t
     assert done.returncode == pytest.ExitCode.OK, done.stdout[-10_000:] + done.stderr
 
 
+@pytest.mark.long
 def test_users_of_torch_are_found_wherever_they_import_it(tmp_path: Path) -> None:
     ini = tmp_path / "pytest.ini"
     ini.write_text("[pytest]\naddopts = --import-mode=importlib\n")

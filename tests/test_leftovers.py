@@ -22,6 +22,7 @@ def run_pytest(folder: Path, body: str, *arguments: str) -> subprocess.Completed
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", ["-n0", "-n1"])
 @pytest.mark.parametrize("left", ["left.txt", "t2i-runs/left"])
 def test_a_file_in_the_working_directory_fails_the_session(tmp_path: Path, left: str, processes: str) -> None:
@@ -33,6 +34,7 @@ def test_a_file_in_the_working_directory_fails_the_session(tmp_path: Path, left:
     assert "mine" not in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", ["-n0", "-n1"])
 def test_a_file_in_a_temporary_folder_is_fine(tmp_path: Path, processes: str) -> None:
     done = run_pytest(tmp_path, "(tmp_path / 'left.txt').touch()", processes)

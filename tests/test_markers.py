@@ -92,6 +92,7 @@ def list_tests(folder: Path, marker: str) -> set[str]:
     return {line.rpartition("::")[2] for line in done.stdout.splitlines() if "::" in line}
 
 
+@pytest.mark.long
 def test_each_test_has_one_of_the_two_markers(project: Path, request: pytest.FixtureRequest) -> None:
     assert list_own_markers(request) == {"integration"}  # it starts pytest
     unit, integration = list_tests(project, "unit"), list_tests(project, "integration")

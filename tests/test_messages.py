@@ -74,6 +74,8 @@ eval --metric tiam --model good=simulater
 eval --metric tiam --model diffusers:/no/such
 eval --metric tiam --model diffusers:./gone
 eval --metric tiam --model simulator --prompts tiam-5-1 --judge transformers-segmenter:/no/such
+eval --metric tiam --model simulator --executor rey
+eval --metric tiam --model simulator --workers 2
 eval --recipe gone.yaml
 eval --recipe cut.yaml
 analyze gone
@@ -116,7 +118,7 @@ def _write_files(folder: Path) -> None:
         "file": "in the way",
         "empty.txt": "\n",
         "blank.csv": "prompt,id\na car,1\n,2\n",
-        "column.csv": "caption\na car\n",
+        "column.csv": "words\na car\n",
         "twice.csv": "prompt,id\na car,1\na dog,1\n",
         "cells.csv": "prompt\na car, a dog\n",
         "cut.jsonl": '{"prompt": "a car"}\n{"prompt": \n',

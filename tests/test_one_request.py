@@ -88,7 +88,10 @@ def test_every_option_of_eval_comes_from_the_request() -> None:
     assert {"metric", "model", "judge"} < names
 
 
-RECORDED_ELSEWHERE = {"models": "models", "device": "device", "batch_size": "device"}
+RECORDED_ELSEWHERE = {
+    "models": "models",
+    **dict.fromkeys(("device", "batch_size", "executor", "address", "workers", "gpus_per_worker"), "device"),
+}
 """Fields of the request that run.json has under another name."""
 
 

@@ -23,7 +23,7 @@ from t2i_core.engine.request import ModelRequest
 from t2i_core.io.answers import PREFERENCE, find_places, read_answers, write_answers
 from t2i_core.results.run import Run
 from t2i_miniworld.plugin import DOMAIN
-from t2i_paintskills.answers import compare_with_people as compare_skills
+from t2i_paintskills.people_comparison import compare_with_people as compare_skills
 from t2i_people.page.form_choice import show_people
 from t2i_people.page.forms import describe
 from t2i_people.page.records import VoteTask
@@ -158,6 +158,7 @@ def runs(votes: tuple[Path, Path, pd.DataFrame], tmp_path_factory: pytest.TempPa
     return {path.suffix: run(folder / path.suffix[1:], path) for path in votes[:2]}
 
 
+@pytest.mark.long
 def test_one_file_judges_every_metric(runs: dict[str, Run]) -> None:
     found = {(result.metric, result.label): result for result in runs[".sqlite"].results}
     assert runs[".sqlite"].failed is None
@@ -189,6 +190,7 @@ def test_the_table_gives_the_results_of_the_database(runs: dict[str, Run]) -> No
     ]
 
 
+@pytest.mark.long
 def test_a_table_of_places_gives_them_too(
     votes: tuple[Path, Path, pd.DataFrame], runs: dict[str, Run], tmp_path: Path
 ) -> None:
@@ -201,6 +203,7 @@ def test_a_table_of_places_gives_them_too(
     }
 
 
+@pytest.mark.long
 def test_one_file_serves_the_analyses(
     votes: tuple[Path, Path, pd.DataFrame], runs: dict[str, Run], tmp_path: Path
 ) -> None:
@@ -209,12 +212,14 @@ def test_one_file_serves_the_analyses(
     tables: list[dict[str, pd.DataFrame]] = []
     for path in votes[:2]:
         own = {metric: table[table["metric"] == metric] for metric in METRICS}
-        found = list(compare_bias(Study(own["bias"], samples, tmp_path), BiasOptions(groups="mini"), path))
+        study = Study(own["bias"], samples, tmp_path, find_images=runs[".sqlite"].images)
+        found = list(compare_bias(study, BiasOptions(groups="mini"), path))
         assert found[0].table["agreement"].dropna().tolist() == [1] * found[0].table["agreement"].notna().sum()
         skills = own["paintskills"].assign(skill=own["paintskills"]["measure"])
         found += compare_skills(path, skills, places, "new")
-        line = found[-1].table.set_index("model").loc["all"]
-        assert (line["people"], line["agreement"], line["phi"]) == (0.5, 1, 1)
+        by_people, over_models = found[-2].table, found[-1].table.set_index("skill")
+        assert (by_people["agreement"] == 1).all()
+        assert over_models.loc["average", "phi"] == 1
         prompts = own["elo"]["prompt"].astype(str).unique()
         index = pd.MultiIndex.from_product([["bad", "good"], prompts], names=["model", "synset"])
         wide = pd.DataFrame({"isp": np.arange(len(index), dtype=float)}, index)
@@ -230,6 +235,7 @@ def test_one_file_serves_the_analyses(
         pd.testing.assert_frame_equal(first, tables[1][name])
 
 
+@pytest.mark.long
 def test_a_grid_votes_for_its_prompt_in_bias(
     votes: tuple[Path, Path, pd.DataFrame], tmp_path: Path, runs: dict[str, Run]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from t2i_cli.app import app
 from t2i_cli.evaluation import CommandEvaluator
 from t2i_core.api.errors import BadOption
 from t2i_registry import Registry
+from t2i_reproduce.grid import make_grid
+from t2i_reproduce.paper import PaperModel, PaperRun
 from t2i_reproduce.paper_file import read_paper
 from t2i_reproduce.paper_list import PaperFile, list_papers
-from t2i_reproduce.paper_runs import NeededRun
+from t2i_reproduce.paper_runs import NeededRun, find_default_seeds
 from t2i_reproduce.reproduction import plan_reproductions
 from typer.testing import CliRunner
 
@@ -60,6 +63,7 @@ def test_every_file_of_values_belongs_to_a_table() -> None:
         assert {path.stem for path in folder.glob("*-[0-9]*.csv")} <= set(ENTRIES)
 
 
+@pytest.mark.long
 def test_every_component_and_option_of_a_paper_exists(file: PaperFile) -> None:
     paper = read_paper(file.path)
     evaluator = CommandEvaluator(REGISTRY, {})
@@ -72,6 +76,34 @@ def test_every_component_and_option_of_a_paper_exists(file: PaperFile) -> None:
                 assert len(request.models) == len(models)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "model", "seeds"),
+    [
+        (["paintskills-spatial", "paintskills-object"], "sd14", 50),  # the largest default
+        ("tiam", "mini", 24),  # the mini world's default
+        ("clipscore", "sd14", 1),  # without a default
+    ],
+)
+def test_a_recipe_without_seeds_has_the_metrics_own(metrics: list[str] | str, model: str, seeds: int) -> None:
+    described = PaperRun(models=["a"], recipe={"metrics": metrics}, n_prompts=1)
+    needed = NeededRun("all", described, {"a": PaperModel(model=model, names=["A"])})
+    assert find_default_seeds(needed, REGISTRY) == seeds
+
+
+def test_people_see_the_same_models_and_images_for_tables_4_and_5() -> None:
+    file, _ = ENTRIES["dalleval-4"]
+    paper, values = read_paper(file.path), file.path.with_name("dalleval-4.csv")
+    tuned = {cell.source.model for cell in make_grid(paper.tables["4"], paper, values).cells}
+    for skill in ("object", "count", "color", "spatial"):
+        (how,) = paper.runs[skill].answers.values()
+        words = shlex.split(how.split("`")[1])
+        assert {words[at + 1] for at, word in enumerate(words) if word == "--model"} == {
+            paper.models[key].names[0] for key in tuned if key is not None
+        }
+        assert words[words.index("--limit") + 1] == "50"
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("mini", [False, True], ids=["paper", "mini"])
 def test_every_entry_has_a_plan_without_network_and_weights(file: PaperFile, mini: bool) -> None:
     for entry in file.entries:

@@ -215,6 +215,7 @@ def test_a_run_holds_no_secret(spilling: Path) -> None:
     assert "leaky.token=***" in command
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("debug", ["", "1"])
 def test_an_error_that_ends_a_run_holds_no_secret(
     spilling: Path, debug: str, monkeypatch: pytest.MonkeyPatch
@@ -230,6 +231,7 @@ def test_an_error_that_ends_a_run_holds_no_secret(
     assert (b"BadModel: cannot ask with ***" in done.stderr) is bool(debug)
 
 
+@pytest.mark.long
 def test_a_secret_option_that_is_not_valid_is_not_repeated(spilling: Path) -> None:
     """It is refused before anything knows that it is a secret, but by the option's type."""
     option = "generator:leaky.token.deeper=abc123secret"

@@ -150,6 +150,7 @@ FRECHET = MetricInfo(
 )
 
 
+@pytest.mark.long
 def test_a_models_set_is_measured_whole_and_jackknifed(tmp_path: Path) -> None:
     models = [ModelRequest(SHADED, "near", {"mean": 127}), ModelRequest(SHADED, "far", {"mean": 160})]
     run = evaluate(FRECHET, models, prompts="test-prompts", seeds=100, out=tmp_path / "run", resolver=RESOLVER)

@@ -51,7 +51,6 @@ LEFT = (
     "plugins/diffusers/t2i_diffusers/likelihood_params.py",
     "plugins/diffusers/t2i_diffusers/noise.py",
     "plugins/diffusers/t2i_diffusers/schedules.py",
-    "plugins/diffusers/t2i_diffusers/single_file.py",
     "plugins/miniworld/t2i_miniworld/owners.py",
     "plugins/miniworld/t2i_miniworld/phrases.py",
     "plugins/miniworld/t2i_miniworld/shapes/turned.py",

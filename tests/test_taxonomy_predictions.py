@@ -80,6 +80,7 @@ def words(server: ChatServer, out: Path, *more: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_the_list_is_written_after_the_cost_is_told(server: ChatServer, tmp_path: Path) -> None:
     out = tmp_path / "list.csv"
     done = CliRunner().invoke(app, words(server, out, "--limit", "12", "--dry-run"))
@@ -121,6 +122,7 @@ def test_bad_input_is_one_line(server: ChatServer, tmp_path: Path, more: list[st
     assert not server.asked
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="kills by signal")
 def test_a_killed_run_keeps_what_had_arrived(server: ChatServer, tmp_path: Path) -> None:
     server.delay = 0.2

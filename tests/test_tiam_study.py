@@ -16,7 +16,7 @@ from t2i_miniworld.streams import stream
 from t2i_tiam.metric import Tiam
 from t2i_tiam.options import TiamOptions
 from t2i_tiam.sources import TEMPLATES
-from t2i_tiam.study.mining import mine_seeds
+from t2i_tiam.study.mined_seeds import mine_seeds
 from t2i_tiam.study.seeds import best_and_worst
 from t2i_tiam.study.tables import Tables, read_tables
 from typer.testing import CliRunner
@@ -68,6 +68,7 @@ def test_seeds_that_the_simulator_made_matter_are_found() -> None:
     assert sum(held for _, held in errors) >= 4
 
 
+@pytest.mark.long
 def test_seeds_that_do_not_matter_are_not_found() -> None:
     """In 20 worlds: p is small no more often than it says, the gain is 0, and the seeds lie in their band."""
     p, held, inside = [], [], []
@@ -140,6 +141,7 @@ def test_a_run_from_the_command_line_has_its_study(run: Path, tmp_path: Path) ->
     assert files == {".csv", ".png", ".svg"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "message"),
     [

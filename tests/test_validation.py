@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.statistics import statistic_intervals
+from t2i_miniworld.caption_prompts import prompts
 from validation import WORLDS, tell_apart
+from validation_captions import drop_things, expect_cider, measure_captions, rename_things
 from validation_ladder import LADDERS, Ladder, climb
 from validation_lines import LINES
+from validation_retrieval import find_wrong_captions, list_lines, measure_lines, score_true_captions
 from validation_runs import ORACLE, SALTS, enough, say
 from validation_sets import expect_inception_score, measure_distances, measure_kinds
 
@@ -84,6 +88,29 @@ def test_intervals_hold_distances_and_inception_scores(measure: Any, tmp_path: P
         assert said.holding >= enough(ALL)
 
 
+@pytest.mark.long
+def test_clipscore_and_r_precision_hold_the_truth(tmp_path: Path) -> None:
+    for line in list_lines():
+        if line.put_in["wrong_color"] == 0.3:
+            said = say(line, line.oracle, tmp_path, SOME)
+            assert said.holding >= enough(SOME)
+
+
+@pytest.mark.slow
+def test_clipscore_and_r_precision_hold_the_truth_with_all_salts(tmp_path: Path) -> None:
+    for said in measure_lines(tmp_path):
+        assert len(said.values) == ALL
+        assert said.holding >= enough(ALL)
+
+
+def test_the_ideal_clipscore_is_a_mixture_of_true_and_false_captions() -> None:
+    table = pd.DataFrame({"prompt": ["red-car", "blue-car", "red-giraffe", "red-car"]})
+    right, wrong = score_true_captions(table), find_wrong_captions(table)
+    assert 10 < right < 100
+    # each car has one other car among two other captions, in one of seven wrong colours
+    assert wrong == pytest.approx(np.mean([(1 - 1 / 7 * 3 / 2) / 4, (1 - 1 / 7 * 3 / 2) / 4, 1 / 4]))
+
+
 def test_the_expected_inception_score_of_few_images_is_below_the_number_of_kinds() -> None:
     """Two images of two kinds show one kind or both, each half of the time; many images show all kinds alike."""
     assert expect_inception_score([0.5, 0.5], 2) == pytest.approx(1.5, abs=0.02)
@@ -147,6 +174,7 @@ def test_a_paired_comparison_sees_what_was_put_in(tmp_path: Path) -> None:
     assert comparison.n == 120
 
 
+@pytest.mark.long
 def test_salts_are_all_different(tmp_path: Path) -> None:
     models = [ModelRequest("simulator", str(salt), {**QUICK, "salt": salt}) for salt in (0, 1)]
     run = evaluate("tiam", models, prompts="tiam-5-1", seeds=2, judge="oracle", out=tmp_path / "run")
@@ -173,3 +201,25 @@ def test_a_trained_judge_sees_drops_through_its_own_errors(seeds: int, tmp_path:
     assert found_both > 0.9
     assert found_despite_drop < 0.1
     assert ratio.lo <= expected <= ratio.hi
+
+
+def test_the_chances_of_faults_in_captions_sum_to_1_and_lower_cider() -> None:
+    found = list(prompts())[:20]
+    dog, cat = ("dog", None), ("cat", "red")
+    assert sum(chance for chance, _ in drop_things([dog, cat, cat], 0.3)) == pytest.approx(1)
+    assert list(drop_things([dog, cat], 0.25)) == [(0.25, [dog]), (0.75, [dog, cat])]
+    assert sum(chance for chance, _ in rename_things([dog, cat], 0.3)) == pytest.approx(1)
+    falling = [expect_cider(found, drop) for drop in (0, 0.2, 0.4, 1)]
+    assert sorted(falling, reverse=True) == falling
+    assert falling[0] - falling[3] > 1
+    assert expect_cider(found, error=0.5) == pytest.approx((falling[0] + expect_cider(found, error=1)) / 2)
+
+
+@pytest.mark.slow
+def test_cider_holds_its_truth_where_objects_are_lost_or_misnamed(tmp_path: Path) -> None:
+    said, ideal = measure_captions(tmp_path)
+    for one in said:
+        assert one.expected < ideal
+        assert one.error is not None
+        assert one.holding >= enough(len(one.values))
+        assert one.mean == pytest.approx(one.expected, abs=4 * one.error)

@@ -23,15 +23,18 @@ import numpy as np
 import pandas as pd
 from t2i_core import ModelRequest
 from t2i_core.api import ClassScores, GeneratorInfo, JudgeInfo, ObjectClass, Query
+from t2i_core.api.executor import ComponentSettings
 from t2i_core.api.observation_codec import encode
 from t2i_core.api.progress import Silent
 from t2i_core.engine.generation import GeneratedImages
 from t2i_core.engine.job import Job, observation_key, observation_key_head
 from t2i_core.engine.lifecycle import Execution
+from t2i_core.engine.local_executor import LocalExecutor
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.observation import observe
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import Store
 from t2i_core.testing import StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_metrics, t2i_prompt_sources
@@ -77,7 +80,7 @@ def fill(store: Store, job: Job, seed: int = 0) -> None:
     for number, sample in enumerate(job.samples()):
         pixels = np.full((2, 2, 3), 0, np.uint8)
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
-        image = store.put_image(sample.key, pixels)
+        image = store.put_image(sample.key, encode_image(pixels))
         logits = ClassScores(rng.normal(0, 3, CLASSES).astype(np.float32), LABELS)
         query = Query(images=(image,))
         store.put(observation_key(head, query), encode(logits, "classify", LABELS, query))
@@ -86,7 +89,7 @@ def fill(store: Store, job: Job, seed: int = 0) -> None:
 def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[pd.DataFrame]:
     """Measure both metrics from what is kept, as a run does."""
     images = GeneratedImages()
-    observations = observe(jobs, images, store, Execution(), Silent())
+    observations = observe(jobs, images, store, Execution(ComponentSettings(), LocalExecutor()), Silent())
     measured = measure(jobs, images, observations, store, Silent())
     return [measured.tables[job.key] for job in jobs]
 

@@ -1,6 +1,9 @@
 """Time and memory of a run whose model and judge do nothing: what the framework itself costs.
 
-python tests/benchmarks/null_run.py SAMPLES    prints seconds and peak memory of this process as JSON
+python tests/benchmarks/null_run.py SAMPLES [--own-images]
+
+Prints seconds by the clock and of the processors, peak memory of this process and size of the database as JSON.
+With `--own-images` each sample has its own image, as of real models, instead of one that all share.
 """
 
 from __future__ import annotations
@@ -13,17 +16,18 @@ import tempfile
 import time
 from pathlib import Path
 
-from null_world import evaluate_null
+from null_world import Null, NullOfManyColours, evaluate_null
 
 
-def main(samples: int) -> None:
-    """Run with a number of samples and print time and memory."""
+def main(samples: int, own_images: bool) -> None:
+    """Run with a number of samples and print time, memory and the size of the database."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["T2I_CACHE_DIR"] = str(Path(folder) / "cache")
-        started = time.perf_counter()
-        ok = evaluate_null(samples, Path(folder) / "run")
-        seconds = time.perf_counter() - started
-    print(json.dumps({"samples": ok, "seconds": seconds, "peak_mb": peak_mb()}))
+        started, used = time.perf_counter(), time.process_time()
+        ok = evaluate_null(samples, Path(folder) / "run", NullOfManyColours if own_images else Null)
+        times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - used}
+        database = sum(file.stat().st_size for file in (Path(folder) / "cache").glob("*.sqlite*"))
+    print(json.dumps({"samples": ok, **times, "peak_mb": peak_mb(), "database_mb": database / 1e6}))
 
 
 def peak_mb() -> float:
@@ -36,4 +40,4 @@ def peak_mb() -> float:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), "--own-images" in sys.argv[2:])

@@ -24,15 +24,18 @@ import numpy as np
 import pandas as pd
 from t2i_core import ModelRequest
 from t2i_core.api import Embedding, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Query
+from t2i_core.api.executor import ComponentSettings
 from t2i_core.api.observation_codec import encode
 from t2i_core.api.progress import Silent
 from t2i_core.engine.generation import GeneratedImages
 from t2i_core.engine.job import Job, observation_key, observation_key_head
 from t2i_core.engine.lifecycle import Execution
+from t2i_core.engine.local_executor import LocalExecutor
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.observation import observe
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
+from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import Store
 from t2i_core.testing import StaticResolver
 from t2i_paintskills.plugin import t2i_metrics
@@ -69,7 +72,7 @@ def fill(store: Store, job: Job) -> None:
     for number, sample in enumerate(job.samples()):
         pixels = np.full((2, 2, 3), 0, np.uint8)
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
-        image = store.put_image(sample.key, pixels)
+        image = store.put_image(sample.key, encode_image(pixels))
         own, other = rng.normal(size=(2, DIMENSIONS)).astype(np.float32)
         text, picture = Query(texts=(sample.prompt.text,)), Query(images=(image,))
         for query, vector in ((text, own), (picture, own + 5 * other)):
@@ -79,7 +82,7 @@ def fill(store: Store, job: Job) -> None:
 def score(store: Store, job: Job) -> pd.DataFrame:
     """Measure from what is kept, as a run does."""
     images = GeneratedImages()
-    observations = observe([job], images, store, Execution(), Silent())
+    observations = observe([job], images, store, Execution(ComponentSettings(), LocalExecutor()), Silent())
     return measure([job], images, observations, store, Silent()).tables[job.key]
 
 

@@ -28,8 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core import Run
-from t2i_core.api import Failure, T2IError
-from t2i_core.engine import manifest
+from t2i_core.api import T2IError
+from t2i_core.engine import generation, judge_answers, manifest
+from t2i_core.engine.background import LIMIT, Background
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.run import run_plan
 from t2i_core.storage.store import DATABASE
@@ -38,7 +39,10 @@ from faults import small_world
 from faults.run_rows import Rows, read_rows
 
 BATCH = 4
-"""Number of images that the model takes at once; those in flight are generated again after a kill."""
+"""Number of images that the model takes at once."""
+
+IN_FLIGHT = BATCH + LIMIT + 1
+"""Number of images or answers that may be made again after a kill: those of a batch, and those being stored."""
 
 KILLED = -signal.SIGKILL
 INTERRUPTED = 130
@@ -66,6 +70,8 @@ class Command:
         max_database_pages: No database can grow beyond this number of pages.
         unprivileged: Whether the process gives up root's rights.
         without_links: Whether hard links cannot be made, as between two file systems.
+        in_order: Whether images and answers are stored in the model's thread, so that all runs make their
+            changes in the same order.
     """
 
     folder: str
@@ -81,6 +87,7 @@ class Command:
     max_database_pages: int | None = None
     unprivileged: bool = False
     without_links: bool = False
+    in_order: bool = False
 
     @property
     def cache(self) -> Path:
@@ -263,10 +270,14 @@ def _evaluate(command: Command) -> Run:
     """Evaluate under the command's faults, and log what is done."""
     note = _Log(command)
     os.environ["T2I_CACHE_DIR"] = str(command.cache)
+    generation._keep = _log_images(generation._keep, note)
+    judge_answers._Keeper.__call__ = _log_answers(judge_answers._Keeper.__call__, note)
     painter, meter, reader = small_world.Painter, small_world.LightMeter, small_world.TruthReader
     painter.generate = _log_work(painter.generate, 1, BATCH, note)
     meter.observe = _log_work(meter.observe, 2, 1, note)
     reader.observe = _log_work(reader.observe, 2, 1, note)
+    if command.in_order:
+        Background.submit = lambda _, call: [call()]
     _limit(command)
     progress = _Progress(note, _count_changes(command.kill_at), command)
     progress.note_stage("opening")
@@ -334,18 +345,46 @@ def _log_work(work: Any, place: int, batch: int, note: _Log) -> Any:
         while taken := list(islice(items, batch)):
             for item in taken:
                 note.begin(_name_item(arguments[0], item))
-            for item, answer in work(*arguments[:place], taken):
-                yield item, answer
-                if not isinstance(answer, Failure):  # the next one is asked for: this one is stored
-                    note("kept", _name_item(arguments[0], item))
+            yield from work(*arguments[:place], taken)
+
+    return logged
+
+
+def _log_images(keep: Any, note: _Log) -> Any:
+    """Wrap the function that stores an image: note those that are stored."""
+
+    def logged(store: Any, key: str, encode: Any) -> Any:
+        kept = keep(store, key, encode)
+        if kept[1] is None:
+            task, (request, _) = encode.func.__self__, encode.args
+            note("kept", _name_image(task.component.name.removeprefix("painter-"), request))
+        return kept
+
+    return logged
+
+
+def _log_answers(keep: Any, note: _Log) -> Any:
+    """Wrap the function that stores an answer: note those that are stored."""
+
+    def logged(keeper: Any, planned: Any, encode: Any) -> Any:
+        kept = keep(keeper, planned, encode)
+        if kept[1] is None:
+            note("kept", _name_query(planned.query))
+        return kept
 
     return logged
 
 
 def _name_item(worker: Any, item: Any) -> str:
-    if hasattr(item, "prompt"):
-        return f"image {worker.light} {item.prompt.id} {item.seed}"
-    return f"answer {' '.join(i.digest for i in item.images)} {len(item.texts)}"
+    return _name_image(worker.light, item) if hasattr(item, "prompt") else _name_query(item)
+
+
+def _name_image(light: int | str, request: Any) -> str:
+    return f"image {light} {request.prompt.id} {request.seed}"
+
+
+def _name_query(query: Any) -> str:
+    return f"answer {' '.join(i.digest for i in query.images)} {len(query.texts)}"
 
 
 class _Progress:
@@ -363,7 +402,7 @@ class _Progress:
         self.note_stage(_STAGES.get(title.split()[0], "judging"))
         yield self
 
-    def advance(self, count: int = 1) -> None:
+    def advance(self, count: int = 1, failed: int = 0) -> None:
         self._steps += 1
         if self._command.event is not None and self._steps == self._command.step:
             EVENTS[self._command.event](self._command)

@@ -89,6 +89,7 @@ def read_error(result: Any) -> str:
     return str(line)
 
 
+@pytest.mark.long
 def test_damage_is_named_and_the_advice_works(t2i: Callable[..., Any], tmp_path: Path) -> None:
     first = json.loads(t2i(*SMALL_EVAL).stdout)
     database = tmp_path / "cache" / DATABASE
@@ -117,6 +118,7 @@ def test_damage_is_named_and_the_advice_works(t2i: Callable[..., Any], tmp_path:
     assert "run.json was damaged" in again.stderr
 
 
+@pytest.mark.long
 def test_a_folder_that_cannot_be_used_is_named(t2i: Callable[..., Any], tmp_path: Path) -> None:
     for name in ("cache", "run"):
         (tmp_path / name).write_text("in the way")
@@ -129,6 +131,7 @@ def test_a_folder_that_cannot_be_used_is_named(t2i: Callable[..., Any], tmp_path
     assert "is damaged" in read_error(t2i(*SMALL_EVAL))
 
 
+@pytest.mark.long
 def test_an_interrupted_run_shows_no_numbers(
     server: ForkServer, undisturbed: dict[str, Undisturbed], tmp_path: Path
 ) -> None:

@@ -46,8 +46,8 @@ MUTATIONS = (
                 'self.execute("begin immediate")',
                 'self._connection.in_transaction or self.execute("begin immediate")',
             ),
-            ('            self.execute("commit")\n', ""),
-            ('                self.execute("rollback")', "                pass"),
+            ('                self.execute("commit")\n', ""),
+            ('                    self.execute("rollback")', "                    pass"),
             (
                 '"""Close the file."""',
                 '"""Close."""\n        self.execute("commit" if self._connection.in_transaction else "")',
@@ -60,9 +60,8 @@ MUTATIONS = (
         "engine/generation.py",
         (
             (
-                "        return answer\n    if not isinstance",
-                "        store.put_image(key, np.full((16, 20, 3), 128, np.uint8))\n"
-                "        return None\n    if not isinstance",
+                "            return answer\n        if not isinstance",
+                "            return encode_image(np.full((16, 20, 3), 128, np.uint8))\n        if not isinstance",
             ),
         ),
         "test_regressions.py::test_failed_and_excluded_samples_are_counted_and_listed",
@@ -107,7 +106,8 @@ MUTATIONS = (
         "files are written in place",
         "files/atomic_write.py",
         (
-            ('os.path.join(folder, f".{name}.{os.getpid()}.part")', "str(path)"),
+            ('os.path.join(folder, f".{name}.{os.urandom(4).hex()}.part")', "str(path)"),
+            ("os.open(part, _NEW, 0o666)", "os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)"),
             ("            os.unlink(part)  # noqa: PTH108\n", "            pass\n"),
         ),
         "test_regressions.py::test_files_get_their_final_names_when_they_are_complete",
@@ -127,7 +127,7 @@ MUTATIONS = (
     Mutation(
         "every failure is final",
         "engine/generation.py",
-        (("        if answer.final:\n", "        if True:\n"),),
+        (("        if encoded.final:\n", "        if True:\n"),),
         "test_regressions.py::test_work_that_failed_is_tried_again_unless_the_failure_is_final",
     ),
     Mutation(

@@ -150,6 +150,7 @@ def read_table(path: Path) -> list[dict[str, str]]:
         return [{unescape(k): unescape(v) for k, v in row.items()} for row in csv.DictReader(file)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl"])
 def test_texts_are_exact_everywhere(suffix: str, tmp_path: Path) -> None:
     path, texts = tmp_path / f"prompts{suffix}", select_texts(suffix)

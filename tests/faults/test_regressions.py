@@ -21,7 +21,7 @@ from t2i_core.storage.store import DATABASE
 
 from faults import damage
 from faults.command import (
-    BATCH,
+    IN_FLIGHT,
     INTERRUPTED,
     KILLED,
     UNUSABLE,
@@ -88,6 +88,7 @@ def test_failed_and_excluded_samples_are_counted_and_listed(undisturbed: World) 
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stage", ["opening", "generating", "judging", "measuring", "checking", "writing"])
 def test_kept_work_is_not_repeated_after_a_kill(
     stage: str, server: ForkServer, undisturbed: World, tmp_path: Path
@@ -96,7 +97,7 @@ def test_kept_work_is_not_repeated_after_a_kill(
     assert server.run(replace(command, kill_at=changes[len(changes) // 2])).code == KILLED
     check_finished(server.run(command), command, undisturbed["scores"])
     assert count_kept_twice(command.log) == 0
-    assert count_begun_again(command.log) <= BATCH
+    assert count_begun_again(command.log) <= IN_FLIGHT
 
 
 def test_work_that_failed_is_tried_again_unless_the_failure_is_final(
@@ -108,6 +109,7 @@ def test_work_that_failed_is_tried_again_unless_the_failure_is_final(
     assert [entry.of for entry in read_log(command.log)[before:] if entry.what == "began"] == ["image 120 1 3"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["scores", "data"])
 def test_files_get_their_final_names_when_they_are_complete(
     kind: str, server: ForkServer, undisturbed: World, copied: Callable[..., Command]
@@ -125,6 +127,7 @@ def test_files_get_their_final_names_when_they_are_complete(
     assert leftovers == set()
 
 
+@pytest.mark.long
 def test_parts_share_a_run_even_if_they_are_killed(server: ForkServer, undisturbed: World, tmp_path: Path) -> None:
     command = Command(str(tmp_path))
     parts = [replace(command, shard=f"{n}/3") for n in (1, 2, 3)]
@@ -168,6 +171,7 @@ def test_runs_share_a_cache(server: ForkServer, undisturbed: World, tmp_path: Pa
         check_finished(outcome, command, undisturbed[command.kind])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("where", ["cache", "run"])
 @pytest.mark.parametrize("kind", ["scores", "data"])
 def test_damaged_images_are_made_again(
@@ -181,6 +185,7 @@ def test_damaged_images_are_made_again(
         check_finished(server.run(command), command, undisturbed[kind])
 
 
+@pytest.mark.long
 def test_damaged_copies_of_images_are_made_again(
     server: ForkServer, undisturbed: World, copied: Callable[..., Command]
 ) -> None:
@@ -206,6 +211,7 @@ def test_an_image_altered_without_a_trace_is_noticed_when_it_is_opened(
         check_finished(server.run(command), command, undisturbed[kind])
 
 
+@pytest.mark.long
 def test_a_run_takes_the_users_images_as_they_are(
     server: ForkServer, copied: Callable[..., Command], tmp_path: Path
 ) -> None:
@@ -246,6 +252,7 @@ def exchange_values(file: Path, rng: random.Random, table: str) -> str:
     return f"values of {table} exchanged"
 
 
+@pytest.mark.long
 def test_damaged_rows_of_the_database_count_as_not_there(
     server: ForkServer, undisturbed: World, copied: Callable[..., Command]
 ) -> None:
@@ -278,6 +285,7 @@ READERS: dict[str, Callable[[Run], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["run.json", "samples.csv", "measurements.csv", "failures.csv"])
 def test_a_damaged_file_of_a_run_is_refused_when_read_and_written_anew(
     name: str, server: ForkServer, undisturbed: World, copied: Callable[..., Command]
@@ -306,6 +314,7 @@ def test_a_damaged_file_of_a_run_is_refused_when_read_and_written_anew(
         check_finished(outcome, command, undisturbed["scores"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["scores", "data"])
 @pytest.mark.parametrize(
     "limit", [{"max_file_bytes": 1000}, {"max_file_bytes": 60_000}, {"max_database_pages": 8}], ids=str
@@ -340,6 +349,7 @@ def open_place() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("what", "mode"),
     [
@@ -365,6 +375,7 @@ def test_a_folder_that_cannot_be_written_is_named(
     check_finished(server.run(command), command, undisturbed["scores"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("event", ["make the cache read-only", "make the run folder read-only"])
 def test_a_folder_that_turns_read_only_stops_the_run_in_one_line(
     event: str, server: ForkServer, undisturbed: World, open_place: Path

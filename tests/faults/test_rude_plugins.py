@@ -51,6 +51,7 @@ def read_values(rows: Rows) -> dict[tuple[Cell, str], float]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
 def test_a_deed_harms_only_what_it_touches(deed: Deed, undisturbed: dict[str, Rows], tmp_path: Path) -> None:
     capability = deed.part if deed.part in undisturbed else "reward"
@@ -118,6 +119,7 @@ def ignore_seeds(items: Iterable[Any], answer: Any, touched: Any) -> Iterator[An
     return ((item, Generated(paint(replace(item, seed=0)))) for item in items)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("work", "note"),
     [
@@ -214,6 +216,7 @@ def run_t2i(place: Path, *words: str, **env: str) -> subprocess.CompletedProcess
     return subprocess.run(command, cwd=place, env=environment, capture_output=True, timeout=120, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("deed", "code", "line"),
     [
@@ -239,6 +242,7 @@ def test_the_command_names_the_plugin_in_one_line(deed: str, code: int, line: st
     assert not set("\x1b\x07\u202e") & set((done.stdout + done.stderr).decode())
 
 
+@pytest.mark.long
 def test_prompts_are_shown_literally(place: Path) -> None:
     done = run_t2i(place, *COMMAND, "--facets", PYTHONIOENCODING="utf-8")
     assert done.returncode == 0, done.stderr
@@ -246,6 +250,7 @@ def test_prompts_are_shown_literally(place: Path) -> None:
     assert all(f"[red]{level}" in done.stdout.decode() for level in levels)
 
 
+@pytest.mark.long
 def test_json_is_exact_in_any_encoding(place: Path) -> None:
     done = run_t2i(place, *COMMAND, "--json", PYTHONIOENCODING="ascii")
     levels = json.loads(done.stdout.decode("ascii"))["results"][0]["facets"]["mean"]["level"]

@@ -75,6 +75,7 @@ ENTRIES = (
     _entry("tiam-colour-share", "tiam", (MIXED,), **_COLOURS, options={"tiam": {"colour_share": 0.7}}),
     _entry("tiam-folder", "tiam", (FOLDER, SOUND), prompts="files/prompts.jsonl", seeds=2, judge="mini-segmenter"),
     _entry("object-cosine", "object-cosine", (SOUND,), **_PAIRS),
+    _entry("object-attention", "object-attention", ("mini",), prompts="tiam-5-2", limit=2),
     # samples that fail, a prompt that stands twice, facets
     _entry("clipscore", "clipscore", (SOUND, TINY), prompts="files/undrawable.jsonl", seeds=2),
     _entry("clipscore-folder", "clipscore", (FOLDER,), seeds=2, **_CLIP, options={"clipscore": {"w": 2.5}}),
@@ -92,6 +93,13 @@ ENTRIES = (
     _entry("kid", "kid", (SOUND, "mini"), **_PAIRS, judge="inception-v3", options={
         "kid": {**_REFERENCE, "subsets": 5, "subset_size": 8},
     }),
+    _entry("cmmd", "cmmd", (SOUND, "mini"), **_PAIRS, judge="inception-v3", options={
+        "cmmd": {**_REFERENCE, "sigma": 1},
+    }),
+    _entry("prdc", "prdc", (SOUND, "mini"), **_PAIRS, judge="inception-v3", options={
+        "prdc": {**_REFERENCE, "neighbours": 2},
+    }),
+    _entry("vendi", "vendi", (SOUND, "mini"), **_PAIRS, judge="inception-v3"),
     _entry("is", "is", (SOUND, "mini"), **_PAIRS, judge="mini-classifier", options={"is": {"splits": 2}}),
     # retrieval, and several metrics in one run
     _entry("r-precision", "r-precision", (SOUND, "mini"), **_PAIRS, options={"r-precision": {"candidates": 4}}),
@@ -110,6 +118,9 @@ ENTRIES = (
     }),
     _entry("hyponym-cosine", "hyponym-cosine", (SOUND,), prompts="wordnet-mini", limit=3, seeds=1, **_CLIP,
            options={"hyponym-cosine": {"classes": "files/classes.txt"}}),
+    # captions
+    _entry("captions", "bleu cider rouge-l", (SOUND, FORGETFUL), prompts="captions-mini", limit=4, seeds=2,
+           judge="oracle", options={"oracle": {"caption_error": 0.3}}),
     # people
     _entry("bias", "bias", (_simulator("plain"), TINY), **_BIAS),
     _entry("bias-person", "bias", (_simulator("plain"),), **_BIAS, options={"bias": {
@@ -145,5 +156,11 @@ ENTRIES = (
         "selfeval-mini-winoground": {"limit": 5}, "winoground": _FEW, "winoground-elbo": _FEW,
     }),
 )  # fmt: skip
+
+NOT_RECORDED = {
+    "meteor": "needs Java and METEOR's jar, which the optional extra t2i-captioning[java] brings",
+    "spice": "needs Java and jars that users provide",
+}
+"""Metrics that no entry records, with the reason."""
 
 NAMES = {entry.name for entry in ENTRIES}

@@ -2,6 +2,7 @@
 
     images/DIGEST.png    every image, named after the SHA-256 of its pixels
     answers.jsonl.xz     one line for each thing that was asked, with its answer
+    answers/             the same for entries that were added later, so that the large file stays as it is
     expected/            what each entry gave
 
 Each line has a field `kind`:
@@ -30,6 +31,7 @@ from PIL import Image
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
 ANSWERS = HERE / "answers.jsonl.xz"
+ADDED = HERE / "answers"
 
 
 def pixel_digest(pixels: NDArray[np.uint8]) -> str:
@@ -82,15 +84,25 @@ class Answers:
             if path.stem not in text:
                 path.unlink()
 
-    def write(self, path: Path = ANSWERS) -> None:
-        """Write all answers, sorted by question: the same bytes for the same answers."""
-        lines = (json.dumps([key, answer], sort_keys=True) for key, answer in sorted(self.by_question.items()))
+    def write(self, path: Path = ANSWERS, beyond: Answers | None = None) -> None:
+        """Write the answers, sorted by question: the same bytes for the same answers.
+
+        Args:
+            path: The file.
+            beyond: Answers that other files hold already, which are left out.
+        """
+        known = {} if beyond is None else beyond.by_question
+        own = sorted(item for item in self.by_question.items() if item[0] not in known)
+        lines = [json.dumps([key, answer], sort_keys=True) for key, answer in own]
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9))
 
     @classmethod
-    def read(cls, path: Path = ANSWERS) -> Answers:
-        """Read what `write` wrote."""
-        return cls(dict(map(json.loads, lzma.decompress(path.read_bytes()).decode().splitlines())))
+    def read(cls, path: Path = ANSWERS, added: Path = ADDED) -> Answers:
+        """Read the files that `write` wrote: a whole recording, and those of entries that were added."""
+        files = [path, *sorted(added.glob("*.jsonl.xz"))]
+        lines = [line for file in files for line in lzma.decompress(file.read_bytes()).decode().splitlines()]
+        return cls(dict(map(json.loads, lines)))
 
 
 def _key(kind: str, question: dict[str, Any]) -> str:

@@ -159,6 +159,7 @@ def _plain(prompt: Prompt) -> dict[str, Any]:
         "texts": list(prompt.texts),
         "answer": prompt.answer,
         "cluster": prompt.cluster,
+        "references": list(prompt.references),
     }
     return {name: value for name, value in plain.items() if value not in (None, [], {})}
 
@@ -173,6 +174,7 @@ def _prompt(plain: Mapping[str, Any]) -> Prompt:
         texts=tuple(plain.get("texts", ())),
         answer=plain.get("answer"),
         cluster=plain.get("cluster"),
+        references=tuple(plain.get("references", ())),
     )
 
 
