@@ -4,7 +4,8 @@ Prompts leave the kind of the object open, so that the images of a salt are inde
 the simulator's images against other images of the simulator. KID is unbiased, so without faults it is 0. FID grows
 as images are fewer, so its truth is its expected value for that many images, the mean over images of other salts;
 so is the truth of both where an object too many is drawn. IS: an ideal classifier, so that it is the exponential
-of the entropy of the kinds' counts.
+of the entropy of the kinds' counts. Vendi: ideal features, so that it follows from the counts of kinds, too. PRDC:
+density and coverage of images of the same distribution as the reference do not depend on the features.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from typing import Any
 
 import numpy as np
 from t2i_core import ModelRequest, Run
-from t2i_miniworld.taxonomy import LEAVES
+from t2i_core.api import Instance, ObjectClass, Truth
+from t2i_core.api.mask import PackedMask
+from t2i_miniworld.oracle_embedding import embed_image
+from t2i_miniworld.taxonomy import LEAVES, leaves_under
+from t2i_torchmetrics.vendi import vendi_score
 from validation_lines import Line
 from validation_page import write_row
 from validation_runs import APART, ORACLE, SALTS, Said, kept
@@ -30,19 +35,28 @@ PART = re.compile(
 EXTRAS = (0.0, 0.4)
 """Rates of images with an object too many."""
 KINDS, OF_DISTANCE = 40, 20
-"""Number of images of a salt, one of each prompt: for IS, and for FID and KID."""
+"""Number of images of a salt, one of each prompt: for IS, Vendi and PRDC, and for FID and KID."""
+NEIGHBOURS, OF_KIND = 3, 10
+"""PRDC: the neighbour that gives the radius, and reference images of each kind."""
+ENTITY, VEHICLE = ObjectClass("entity", "entity.n.01"), ObjectClass("vehicle", "vehicle.n.01")
 
 HEAD = """
-## Distances of sets, and the Inception Score
+## Scores of sets
 
 Prompts leave open what is drawn, so each image shows one of {leaves} kinds at random. FID and KID compare {few}
-images with {reference:,} others, in features of mini-clip; an object too many is drawn at the rate `extra`, never
-in the reference. The truth of KID without a fault is 0, because KID is unbiased. FID is too high for few images,
-so its truth is its expected value for that many images. That value, and both with a fault, are means over images
-of other salts, which have an error themselves; the reference is one draw, whose error all salts share. IS, with an
-ideal classifier: its truth is the expected exponential of the entropy H of the counts of kinds among {kinds}
-images, which is below the number of kinds. Each line is drawn {salts} times; at least 16 of {salts} intervals must
-hold the truth. These distances compare with no published ones, because the judge is another.
+images with {reference:,} others, in features of mini-clip; an object too many is drawn at the rate `extra`,
+never in the reference. The truth of KID without a fault is 0, because KID is unbiased. FID is too high for few
+images, so its truth is its expected value for that many images. That value, and both with a fault, are means
+over images of other salts, which have an error themselves; the reference is one draw, whose error all salts
+share. IS, with an ideal classifier: its truth is the expected exponential of the entropy H of the counts of
+kinds among {kinds} images, which is below the number of kinds. Vendi of {kinds} red vehicles, with the oracle's
+features: its truth is the expected score of such counts, and 1 if a model always draws the same kind. PRDC (k =
+{neighbours}): images of the distribution of {reference:,} reference images have density 1 and a coverage that
+depends on the numbers of images alone, whatever the features (each of N reference and M other images is equally
+likely to be the nearest to a reference image, the second nearest, and so on). Images of one kind of {leaves}
+have density 1, and cover the reference images of that kind alone, here {of_kind} of each kind, as far as
+mini-clip tells kinds apart. Each line is drawn {salts} times; at least 16 of {salts} intervals must hold the
+truth. These distances compare with no published ones, because the judge is another.
 
 KID is 0 for independent images only. Where each set has one image of each prompt of a fixed list, as in most
 benchmarks, no two images of a set share a prompt, but images of both sides do: KID is then below 0 without a
@@ -107,6 +121,97 @@ def measure_kinds(out: Path, salts: int = SALTS) -> list[Said]:
     return said
 
 
+def expect_vendi(shares: Sequence[float], vectors: np.ndarray, images: int, draws: int = 2000) -> float:
+    """Return the expected Vendi score of images whose kinds are drawn with given shares.
+
+    Args:
+        shares: Share of each kind.
+        vectors: Features of an image of each kind, shape (kinds, d).
+        images: Number of images.
+        draws: Number of simulated sets.
+    """
+    rng = np.random.default_rng(0)
+    drawn = (rng.choice(len(shares), images, p=shares) for _ in range(draws))
+    return float(np.mean([vendi_score(vectors[kinds]) for kinds in drawn]))
+
+
+def expect_coverage(reference: int, images: int, neighbours: int = NEIGHBOURS) -> float:
+    """Return the expected coverage of images of the distribution of the reference.
+
+    A reference image is covered if one of the images is nearer to it than its neighbour. The order of all
+    distances to it is random, so this fails only if the nearest ones are all of the reference.
+    """
+    ranks = np.arange(neighbours)
+    return float(1 - np.prod((reference - 1 - ranks) / (reference - 1 + images - ranks)))
+
+
+def measure_modes(out: Path, salts: int = SALTS) -> list[Said]:
+    """Return the lines of Vendi and PRDC: kinds drawn alike, by Zipf's law, and always the same."""
+    return [*_measure_vendi(out, salts), *_measure_neighbourhoods(out, salts)]
+
+
+def _measure_vendi(out: Path, salts: int) -> list[Said]:
+    kinds = leaves_under(VEHICLE)
+    pixel = PackedMask.pack(np.ones((1, 1), bool))
+    shown = (Instance(ObjectClass(LEAVES[kind], kind), "red", (0, 0, 1, 1), pixel) for kind in kinds)
+    vectors = np.stack([embed_image(Truth((1, 1), (each,))).values for each in shown])
+    zipf = 1 / np.arange(1, len(kinds) + 1)
+    said = []
+    for law, shares in (("uniform", np.full(len(kinds), 1 / len(kinds))), ("skewed", zipf / zipf.sum())):
+        # Zipf's order of kinds is another for each salt
+        orders = [np.random.default_rng(n).permutation(len(kinds)) for n in range(10 if law == "skewed" else 1)]
+        truth = float(np.mean([expect_vendi(shares, vectors[order], KINDS) for order in orders]))
+        said.append(_say_modes("vendi", "vendi", law, truth, out, salts))
+    said.append(_say_modes("vendi", "vendi", "fixed", 1.0, out, salts))
+    return said
+
+
+def _say_modes(metric: str, measure: str, law: str, truth: float, out: Path, salts: int) -> Said:
+    run = _draw(
+        metric, out, {"hyponyms": law}, range(salts), f"{metric}-{law}", judge="oracle", images=KINDS,
+        cls=VEHICLE, colour="red",
+    )  # fmt: skip
+    title = "one kind: 1" if law == "fixed" else "kinds at random: expected value for that many images"
+    line = Line(title, metric, measure, "kinds", {"hyponyms": law}, lambda *_: truth, oracle="oracle")
+    return _read(line, run, truth)
+
+
+def _measure_neighbourhoods(out: Path, salts: int) -> list[Said]:
+    beyond, few = range(2 * APART, 2 * APART + salts), {"neighbours": NEIGHBOURS}
+    alike = _draw("is", out, {}, beyond, "reference", judge="mini-classifier").folder / "images"
+    each = _draw_each_kind(out)
+    said = []
+    for law, reference, coverage in (
+        ("uniform", alike, expect_coverage(salts * OF_DISTANCE, KINDS)),
+        ("fixed", each, expect_coverage(OF_KIND, KINDS) / len(LEAVES)),
+    ):
+        run = _draw(
+            "prdc", out, {"hyponyms": law}, range(salts), f"prdc-{law}", {"reference": str(reference), **few},
+            images=KINDS,
+        )  # fmt: skip
+        for measure, truth in (("density", 1.0), ("coverage", coverage)):
+            title = "the reference's distribution" if law == "uniform" else "one kind of the reference's"
+            line = Line(
+                title, "prdc", measure, "kinds", {"hyponyms": law}, lambda *_, truth=truth: truth,
+                oracle="mini-clip",
+            )  # fmt: skip
+            said.append(_read(line, run, truth))
+    return said
+
+
+def _draw_each_kind(out: Path) -> Path:
+    """Draw the same number of images of each kind."""
+    prompts = out / "each-kind.jsonl"
+    rows = [
+        {"id": kind, "text": kind, "scene": {"objects": [{"cls": {"name": LEAVES[kind], "synset": kind}}]}}
+        for kind in LEAVES
+    ]
+    prompts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    model = ModelRequest("simulator", "each kind", {**ORACLE, "salt": 3 * APART})
+    run = kept("is", [model], prompts=str(prompts), seeds=OF_KIND, judge="mini-classifier", out=out / "each-kind")
+    return run.folder / "images"
+
+
 def _draw(
     metric: str,
     out: Path,
@@ -116,12 +221,14 @@ def _draw(
     options: Mapping[str, Any] | None = None,
     judge: str = "mini-clip",
     images: int = OF_DISTANCE,
+    cls: ObjectClass = ENTITY,
+    colour: str | None = None,
 ) -> Run:
-    """Evaluate images of the simulator, a model for each salt, with an object of any kind in each."""
-    prompts = out / "kinds.jsonl"
+    """Evaluate images of the simulator, a model for each salt, with an object of any kind of a class in each."""
+    prompts = out / f"{cls.name}.jsonl"
     out.mkdir(parents=True, exist_ok=True)
-    scene = {"objects": [{"cls": {"name": "entity", "synset": "entity.n.01"}}]}
-    rows = [{"id": str(n), "text": f"entity {n}", "scene": scene} for n in range(KINDS)]
+    thing = {"cls": {"name": cls.name, "synset": cls.synset}, **({"colour": colour} if colour else {})}
+    rows = [{"id": str(n), "text": f"{cls.name} {n}", "scene": {"objects": [thing]}} for n in range(KINDS)]
     prompts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     models = [ModelRequest("simulator", f"salt {salt}", {**ORACLE, **put_in, "salt": salt}) for salt in salts]
     return kept(
@@ -138,10 +245,11 @@ def _read(line: Line, run: Run, truth: float) -> Said:
 
 def write(out: Path) -> None:
     """Draw what is missing; write the part of the page."""
-    said = [*measure_distances(out), *measure_kinds(out)]
+    said = [*measure_distances(out), *measure_kinds(out), *measure_modes(out)]
     head = HEAD.format(
-        reference=SALTS * OF_DISTANCE, few=OF_DISTANCE, kinds=KINDS, leaves=len(LEAVES), salts=SALTS
-    )
+        reference=SALTS * OF_DISTANCE, few=OF_DISTANCE, kinds=KINDS, leaves=len(LEAVES), salts=SALTS,
+        neighbours=NEIGHBOURS, of_kind=OF_KIND,
+    )  # fmt: skip
     part = head + "".join(write_row(one, one.expected) for one in said) + "\n"
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(PART.sub(lambda _: part, page), encoding="utf-8")

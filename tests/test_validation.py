@@ -20,7 +20,14 @@ from validation_ladder import LADDERS, Ladder, climb
 from validation_lines import LINES
 from validation_retrieval import find_wrong_captions, list_lines, measure_lines, score_true_captions
 from validation_runs import ORACLE, SALTS, enough, say
-from validation_sets import expect_inception_score, measure_distances, measure_kinds
+from validation_sets import (
+    expect_coverage,
+    expect_inception_score,
+    expect_vendi,
+    measure_distances,
+    measure_kinds,
+    measure_modes,
+)
 
 QUICK = ORACLE
 #: All that docs/validation.py draws takes half an hour; where lines run always, six salts can miss only two.
@@ -81,11 +88,26 @@ def test_intervals_hold_how_often_captions_are_told_apart(world: Any, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", [measure_distances, measure_kinds])
-def test_intervals_hold_distances_and_inception_scores(measure: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("measure", [measure_distances, measure_kinds, measure_modes])
+def test_intervals_hold_scores_of_sets(measure: Any, tmp_path: Path) -> None:
     for said in measure(tmp_path):
         assert len(said.values) == ALL
         assert said.holding >= enough(ALL)
+
+
+def test_expected_coverage_is_that_of_simulated_images() -> None:
+    rng, covered = np.random.default_rng(0), []
+    for _ in range(2000):
+        reference, images = rng.normal(size=(12, 3)), rng.normal(size=(9, 3))
+        between = np.linalg.norm(reference[:, None] - reference, axis=2)
+        nearest = np.linalg.norm(reference[:, None] - images, axis=2).min(axis=1)
+        covered.append((nearest < np.sort(between, axis=1)[:, 2]).mean())
+    assert np.mean(covered) == pytest.approx(expect_coverage(12, 9, 2), abs=0.01)
+
+
+def test_expected_vendi_of_separate_kinds_is_the_expected_inception_score() -> None:
+    shares = (0.5, 0.3, 0.2)
+    assert expect_vendi(shares, np.eye(3), 20) == pytest.approx(expect_inception_score(shares, 20), abs=0.02)
 
 
 @pytest.mark.long

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any
 
 from t2i_core.api.errors import T2IError
@@ -26,12 +29,16 @@ from .messages import Answered, BlockAnswer, Opening, SentItem
 _ENCODERS = _READERS = 2
 """Threads that encode answers, and threads that decode images."""
 
+_AHEAD = 24
+"""Number of images of the next block that are decoded before its turn; the executor decodes the others later."""
+
 
 class HostedComponent:
     """A component that is created, asked and released in one thread, as libraries of models expect.
 
     While it works on one block, the answers to the block before are encoded and written, and the images of the
-    next block are read and decoded.
+    next block are read and decoded. Items are released as they are answered, so that only a few images are decoded
+    at a time however large a block is.
 
     Args:
         opening: The component and what it is asked to do.
@@ -43,6 +50,8 @@ class HostedComponent:
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
         self._held = ExitStack()
+        self._counting = Lock()
+        self._finished = 0.0
         self._model = ThreadPoolExecutor(1, thread_name_prefix="t2i-model")
         self._encoders = ThreadPoolExecutor(_ENCODERS, thread_name_prefix="t2i-encode")
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="t2i-read")
@@ -57,20 +66,21 @@ class HostedComponent:
     def answer(self, block: Sequence[SentItem]) -> BlockAnswer:
         """Answer a block of items. Several threads may call it; blocks are worked on one after another."""
         with TemporaryDirectory(prefix="t2i-ray-") if any(sent.files for sent in block) else ExitStack() as folder:
-            items = [_spool(sent, folder) for sent in block]
-            images = [image for item in items for image in self._task.list_images(item)]
-            reads = [self._readers.submit(_decode, image) for image in images]
+            items = deque(_unpack(sent, self._task.list_images(sent.item), folder) for sent in block)
+            images = chain.from_iterable(map(self._task.list_images, items))
+            reads = [self._readers.submit(_decode, image) for image in islice(images, _AHEAD)]
             return self._finish(*self._model.submit(self._ask, items, reads).result())
 
     def _ask(
-        self, items: Sequence[Any], reads: Sequence[Future[None]]
+        self, items: deque[Any], reads: Sequence[Future[None]]
     ) -> tuple[float, list[tuple[int, Future[Any], bool]], T2IError | None]:
+        """Ask the component about items, which are taken from the queue."""
         started = time.monotonic()
         wait([read for read in reads if not read.cancel()])  # the executor reads those that have not begun
         places = {id(item): place for place, item in enumerate(items)}
         coming: list[tuple[int, Future[Any], bool]] = []
         try:
-            for answer in self._workers.answer(items):
+            for answer in self._workers.answer(items.popleft() for _ in range(len(items))):
                 encoded = self._encoders.submit(self._encode, answer.encode)
                 coming.append((places[id(answer.item)], encoded, answer.raised))
         except T2IError as error:
@@ -102,7 +112,13 @@ class HostedComponent:
                 answers.append(Answered(place, encoded.result(), raised))
             except T2IError as fault:
                 error = error or carry_error(fault)
-        return BlockAnswer(answers, time.monotonic() - started, error)
+        return BlockAnswer(answers, self._count_seconds(started), error)
+
+    def _count_seconds(self, started: float) -> float:
+        """Return the seconds of work on a block that ends now, without those that counted for the block before."""
+        with self._counting:
+            before, self._finished = self._finished, time.monotonic()
+            return self._finished - max(started, before)
 
     def get_settings(self) -> Mapping[str, Any]:
         """Return the settings that the component reports, as plain data.
@@ -128,14 +144,16 @@ def _decode(image: Image) -> None:
         _ = image.pixels
 
 
-def _spool(sent: SentItem, folder: str | ExitStack) -> Any:
-    """Return an item whose images lie in files of this machine."""
-    if not sent.files:
+def _unpack(sent: SentItem, images: Sequence[Image], folder: str | ExitStack) -> Any:
+    """Return an item of its own, whose images lie in files of this machine: the block holds no decoded pixels."""
+    if not images:
         return sent.item
-    images = []
-    for image, data in zip(sent.item.images, sent.files, strict=True):
+    if not sent.files:
+        return replace(sent.item, images=tuple(map(replace, images)))
+    spooled = []
+    for image, data in zip(images, sent.files, strict=True):
         file = Path(str(folder), image.digest)
         if not file.exists():
             file.write_bytes(data)
-        images.append(replace(image, path=file, within=None, refused=None))
-    return replace(sent.item, images=tuple(images))
+        spooled.append(replace(image, path=file, within=None, refused=None))
+    return replace(sent.item, images=tuple(spooled))

@@ -90,7 +90,7 @@ class BlockAnswer(NamedTuple):
 
     Attributes:
         answers: The answers, in any order.
-        seconds: How long the worker worked on them.
+        seconds: How long the worker worked on them; a time in which it worked on two blocks counts once.
         error: The error that ended the work, if any.
     """
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -21,6 +24,7 @@ from t2i_core.engine.generation import GenerationTask
 from t2i_core.engine.judge_answers import JudgingTask
 from t2i_core.engine.local_executor import LocalExecutor
 from t2i_core.storage.encoded_image import EncodedImage
+from t2i_ray import hosted_component
 from t2i_ray.hosted_component import HostedComponent
 from t2i_ray.messages import Opening, SentItem
 from t2i_ray.sent_component import send_component
@@ -33,16 +37,24 @@ def test_the_images_of_the_next_block_are_decoded_while_the_judge_works(
         [make_query(tmp_path / f"{block}-{i}.png", 1 + 60 * block + i) for i in range(3)] for block in range(2)
     ]
     component: Any = installed_resolver().component("judge", "toy-judge", {})
-    gate = Event()
-    monkeypatch.setattr("toy_world.time.sleep", lambda seconds: gate.wait(60))
+    decoded: set[str] = set()
+
+    def decode_and_note(image: Any) -> None:
+        decode_image(image)
+        decoded.add(image.digest)
+
+    decode_image = hosted_component._decode
+    monkeypatch.setattr(hosted_component, "_decode", decode_and_note)
+    is_asked, gate = Event(), Event()
+    monkeypatch.setattr("toy_world.time.sleep", lambda seconds: (is_asked.set(), gate.wait(60)))
     task = JudgingTask(component, ComponentSettings(), "reward", None).with_component(None)
     hosted = HostedComponent(Opening(task, send_component(component), LocalExecutor(), None, "here"))
     with ThreadPoolExecutor() as calls:
         first = calls.submit(hosted.answer, [SentItem(query) for query in blocks[0]])
-        wait_for(lambda: is_decoded(blocks[0][0]))
+        assert is_asked.wait(60)
         second = calls.submit(hosted.answer, [SentItem(query) for query in blocks[1]])
         try:
-            wait_for(lambda: all(map(is_decoded, blocks[1])))
+            wait_for(lambda: decoded >= {query.images[0].digest for query in blocks[1]})
         finally:
             gate.set()
         answers = [each for call in (first, second) for each in sorted(call.result().answers)]
@@ -62,8 +74,47 @@ def wait_for(is_so: Callable[[], bool]) -> None:
         Event().wait(0.01)
 
 
-def is_decoded(query: Query) -> bool:
-    return "_pixels" in query.images[0].__dict__
+@dataclass(frozen=True)
+class CountingExecutor(LocalExecutor):
+    """Counts the images of a block that are decoded at a time."""
+
+    counts: list[int] = field(default_factory=list)
+
+    @contextmanager
+    def open(self, task: Any) -> Iterator[Any]:
+        with super().open(task) as workers:
+            yield CountingWorkers(workers, self.counts)
+
+
+@dataclass(frozen=True)
+class CountingWorkers:
+    workers: Any
+    counts: list[int]
+
+    def answer(self, items: Iterable[Query]) -> Iterator[Any]:
+        taken: list[weakref.ref[Any]] = []
+
+        def feed() -> Iterator[Query]:
+            for item in items:
+                taken.append(weakref.ref(item.images[0]))
+                yield item
+
+        for answer in self.workers.answer(feed()):
+            held = (image for reference in taken if (image := reference()) is not None)
+            self.counts.append(sum("_pixels" in image.__dict__ for image in held))
+            yield answer
+
+
+def test_few_images_of_a_block_are_decoded_at_a_time(toy: Path, tmp_path: Path) -> None:
+    queries = [make_query(tmp_path / f"{i}.png", i) for i in range(150)]
+    component: Any = installed_resolver().component("judge", "toy-judge", {})
+    task = JudgingTask(component, ComponentSettings(), "reward", None).with_component(None)
+    executor = CountingExecutor()
+    hosted = HostedComponent(Opening(task, send_component(component), executor, None, "here"))
+    answers = sorted(hosted.answer([SentItem(query) for query in queries]).answers)
+    hosted.close()
+    assert [decode(each.encoded, "reward", None).value for each in answers] == list(range(150))
+    assert 0 < max(executor.counts) < 75
 
 
 @pytest.mark.parametrize(
