@@ -28,7 +28,7 @@ from scipy.special import expit, stdtrit
 from t2i_core.statistics.looks import LOOKS, plan_looks
 from t2i_core.statistics.power import Components, analyze_mean_squares, find_power
 from t2i_core.statistics.stopping import follow_width
-from t2i_core.statistics.verdicts import follow_pair
+from t2i_core.statistics.verdicts import ALPHA, follow_pairs
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +38,8 @@ POWER = 0.9
 
 SHARES = (0.0, 0.5, 1.0, 1.5)
 """True differences, as shares of the design's."""
+
+PAIR = ("a", "b")
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -144,13 +146,16 @@ def simulate(world: World, margin: float, runs: int, count: int = LOOKS, rng_see
     found = []
     for first, second in world.draw(runs, rng_seed):
         table = first - second
-        seen, told = follow_pair(table, looks, bounds=(-1, 1), margin=margin)
+        family = follow_pairs(
+            lambda pair, look, table=table: table, PAIR, looks, looks[-1], bounds=(-1, 1), margin=margin
+        )
+        seen = [look.pairs[PAIR] for look in family.looks]
         found.append(
             (
                 seen[-1].decision in ("higher", "lower"),
                 seen[-1].decision == "close",
                 test_whole(table),
-                told.lo <= truth <= told.hi,
+                family.tests[PAIR].covers(truth, ALPHA),
                 all(look.lo <= truth <= look.hi for look in seen),
                 seen[-1].look.images,
             )

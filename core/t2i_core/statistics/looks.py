@@ -9,12 +9,15 @@ from .power import FEWEST_PROMPTS
 LOOKS = 10
 """Number of looks: each saves images and loads the models once more."""
 
-FIRST_SEEDS = 8
-"""Number of seeds under which prompts grow, before further seeds are drawn for all of them.
+FIRST_SEEDS, MORE_SEEDS = 8, 16
+"""Number of seeds under which prompts grow, before further seeds are drawn for all of them: the second where the
+first look is then at most a fifth of the run.
 
 The degrees of freedom of the two-way variance follow the seeds if images vary most, so that a test with fewer
 seeds can hardly stop early; more seeds cost images where prompts vary most.
 """
+
+_LARGEST_FIRST = 0.2
 
 _PROMPT_SHARE = 0.6
 
@@ -68,6 +71,8 @@ def plan_looks(prompts: int, seeds: int, count: int = LOOKS, most_images: int | 
             )
     if count == 1:
         return (Look(prompts, seeds),)
+    if _LARGEST_FIRST * prompts * seeds >= FEWEST_PROMPTS * MORE_SEEDS:
+        first = min(seeds, MORE_SEEDS)
     steps = count if seeds == first else max(1, round(count * _PROMPT_SHARE))
     looks = [Look(max(FEWEST_PROMPTS, round(prompts * step / steps)), first) for step in range(1, steps + 1)]
     growth = seeds / first

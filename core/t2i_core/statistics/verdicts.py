@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from .comparison import holm
@@ -59,12 +60,19 @@ class Family:
     Attributes:
         looks: The looks so far.
         decisions: The decision on each pair; None while it is open.
-        estimates: The estimate and interval of each pair at its last look.
+        tests: The test of each pair.
+        alpha: The error of all pairs together.
     """
 
     looks: tuple[FamilyLook, ...]
     decisions: Mapping[Pair, Decision | None]
-    estimates: Mapping[Pair, StopEstimate]
+    tests: Mapping[Pair, PairTest]
+    alpha: float
+
+    @cached_property
+    def estimates(self) -> Mapping[Pair, StopEstimate]:
+        """The estimate and interval of each pair at its last look."""
+        return {pair: test.estimate(self.alpha / len(self.tests)) for pair, test in self.tests.items()}
 
 
 def follow_pairs(
@@ -128,9 +136,7 @@ def follow_pairs(
         if not left:
             break
         drawn = left
-    return Family(
-        tuple(done), decisions, {pair: test.estimate(alpha / len(pairs)) for pair, test in tests.items()}
-    )
+    return Family(tuple(done), decisions, tests, alpha)
 
 
 def follow_pair(
