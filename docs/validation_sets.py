@@ -153,7 +153,9 @@ def measure_modes(out: Path, salts: int = SALTS) -> list[Said]:
 def _measure_vendi(out: Path, salts: int) -> list[Said]:
     kinds = leaves_under(VEHICLE)
     pixel = PackedMask.pack(np.ones((1, 1), bool))
-    shown = (Instance(ObjectClass(LEAVES[kind], kind), "red", (0, 0, 1, 1), pixel) for kind in kinds)
+    shown = (
+        Instance(ObjectClass(LEAVES[kind], kind), "red", (0, 0, 1, 1), pixel, {"synset": kind}) for kind in kinds
+    )
     vectors = np.stack([embed_image(Truth((1, 1), (each,))).values for each in shown])
     zipf = 1 / np.arange(1, len(kinds) + 1)
     said = []
