@@ -120,4 +120,8 @@ def _format_work(what: str, work: Mapping[str, Any]) -> str:
     seconds = work.get("seconds")
     estimate = f", about {format_duration(seconds)}" if seconds else ""
     unknown = f", {work['unknown']} not known (weights are not here)" if work["unknown"] else ""
-    return f"{what}: {work['to_make']} to make{estimate}, {work['kept']} kept already{unknown}"
+    count = work.get("waiting")
+    waiting = (
+        f"; more about {count} samples, not known until the first answers about them are there" if count else ""
+    )
+    return f"{what}: {work['to_make']} to make{estimate}, {work['kept']} kept already{unknown}{waiting}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -18,6 +18,7 @@ from ..files.decoding_rules import DEFAULT_RULES, DecodingRules, Format
 from ..files.digest import digest_file
 from ..files.image_file import DamagedImage, ImageHeader, decode, read_header
 from ..files.regular_file import IMAGE_BYTES, read_regular
+from .image_region import ImageRegion
 from .mask import PackedMask
 from .prompt import ObjectClass, Scene
 
@@ -38,7 +39,7 @@ class ImagePlace(NamedTuple):
 
 @dataclass(frozen=True)
 class Image:
-    """A stored image: the SHA-256 of its file, its path, and its pixels on request.
+    """A stored image, or a part of one: the SHA-256 of its file, its path, and its pixels on request.
 
     Attributes:
         digest: SHA-256 (hex) of the file's bytes.
@@ -49,6 +50,7 @@ class Image:
             pixels are decoded under the same rules.
         within: The folder that the file must lie in after links are followed; None if it may lie anywhere.
         refused: Why the file may not be read; None if it may.
+        region: The part of the file's image that this image is; None if it is the whole. See `crop`.
     """
 
     digest: str
@@ -58,13 +60,15 @@ class Image:
     header: ImageHeader | None = field(default=None, compare=False)
     within: Path | None = field(default=None, compare=False)
     refused: str | None = field(default=None, compare=False)
+    region: ImageRegion | None = None
 
     @property
     def identity(self) -> str:
-        """Key of the image's observations: its digest, any change of how t2i decodes it, and its place."""
+        """Key of the image's observations: its digest, changes of its decoding, its place and its region."""
         changed = self.header.identity if self.header else ""
         placed = json.dumps(self.place) if self.place else ""
-        return ":".join(part for part in (self.digest, changed, placed) if part)
+        part = self.region.identity if self.region else ""
+        return ":".join(each for each in (self.digest, changed, placed, part) if each)
 
     @property
     def pixels(self) -> NDArray[np.uint8]:
@@ -78,6 +82,8 @@ class Image:
         pixels: NDArray[np.uint8] | None = self.__dict__.get("_pixels")
         if pixels is None:
             pixels = decode(self.read_file(), str(self.path), _rules_for(self.header))
+            if self.region is not None:
+                pixels = self.region.cut(pixels)
             pixels.setflags(write=False)  # judges and metrics share them, so none may change them
             self.__dict__["_pixels"] = pixels
         return pixels
@@ -101,6 +107,26 @@ class Image:
         if hashlib.sha256(data).hexdigest() != self.digest:
             raise DamagedImage(f"{self.path}: the file has changed since it was stored")
         return data
+
+    def crop(
+        self, box: Sequence[float], mask: PackedMask | None = None, fill: tuple[int, int, int] = (0, 0, 0)
+    ) -> Image:
+        """Return a part of the image, of which judges see nothing else.
+
+        It is cut out when its pixels are read. Judges that read the truth get none for it.
+
+        Args:
+            box: x0, y0, x1, y1 in pixels of this image, rounded to whole pixels (halves to even numbers).
+            mask: The pixels that stay as they are, of the size of this image. If None, all.
+            fill: The colour of all other pixels in the box: red, green and blue, 0 to 255.
+
+        Raises:
+            ValueError: If this image is itself a part of another.
+        """
+        if self.region is not None:
+            raise ValueError("a part of an image cannot be cropped again; crop the whole image")
+        x0, y0, x1, y1 = (round(float(side)) for side in box)
+        return replace(self, truth=None, region=ImageRegion((x0, y0, x1, y1), mask, fill))
 
     def pil(self) -> PILImage.Image:
         """Return the image as PIL image, mode RGB."""

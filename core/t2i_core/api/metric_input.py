@@ -29,12 +29,15 @@ class Sample:
         prompt: The prompt.
         seed: The seed.
         image: The image; None if the metric needs no generated images.
+        answers: For the queries of a need with `Need.after`: the answers to that need about the same item (for a
+            pair, about both samples).
     """
 
     model: str
     prompt: Prompt
     seed: int
     image: Image | None = None
+    answers: Sequence[Answer] = field(default=(), compare=False)
 
     def query(self) -> Query:
         """Return a query about the image alone."""
@@ -112,6 +115,10 @@ class Need:
         alternatives: Needs of other capabilities that may take this one's place, in order of preference. They have
             the same name, and the metric sees by the observation which one was served.
         replaces: For an alternative: names of needs, declared later, that it makes unnecessary.
+        spares: Names of needs, declared later, that are unnecessary if the judge gives a field beyond the
+            capability, by the field (`colour`).
+        after: Name of a need, declared earlier, whose answers `queries` reads (`Sample.answers`). An item without
+            these answers has failed. Both needs are asked for each item, about the same images.
     """
 
     name: str
@@ -128,6 +135,8 @@ class Need:
     question: str = ""
     alternatives: tuple[Need, ...] = ()
     replaces: frozenset[str] = frozenset()
+    spares: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    after: str = ""
 
     def __post_init__(self) -> None:
         capability = find_capability(self.capability)
@@ -139,12 +148,17 @@ class Need:
             )
         if self.per == "run" and (self.images == "generated" or self.derive is not None):
             raise ValueError(f"need {self.name!r}: a need per run cannot use generated images or `derive`")
+        if self.after and (self.per == "run" or self.queries in (ask_about_image, ask_about_image_and_text)):
+            raise ValueError(
+                f"need {self.name!r}: a need after another is asked for each item, and `queries` says what"
+            )
         for other in self.alternatives:
-            same = all(getattr(other, name) == getattr(self, name) for name in ("name", "source", "images", "per"))
+            alike = ("name", "source", "images", "per", "after")
+            same = all(getattr(other, name) == getattr(self, name) for name in alike)
             if not same or self.source != "judge" or other.alternatives:
                 raise ValueError(
                     f"need {self.name!r}: an alternative must have its name, ask a judge about the same images "
-                    "and have no alternatives itself"
+                    "after the same need, and have no alternatives itself"
                 )
         if len({each.capability for each in self.ways}) < len(self.ways):
             raise ValueError(f"need {self.name!r}: its alternatives must be of different capabilities")

@@ -27,6 +27,7 @@ from ..storage.cache import read_cache_limit
 from ..storage.database import explain_unusable
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
+from .answer_reader import AnswerReader
 from .component import Component
 from .executors import count_workers
 from .generation import find_missing, group_by_model
@@ -34,7 +35,17 @@ from .job import Job, SampleSet, Served
 from .plan import Plan, make_plan
 from .preflight import check_references
 from .prompt_selection import find_missing_images
-from .query_index import NOT_KEPT, Failures, Item, QueryGroup, gather, group_queries, index_queries
+from .query_index import (
+    NOT_KEPT,
+    Failures,
+    Item,
+    QueryGroup,
+    QueryIndex,
+    QueryKeys,
+    gather,
+    group_queries,
+    index_queries,
+)
 from .request import LOCAL, Request
 from .sample import Model, SampleGrid, iterate_blocks
 from .stopping_rule import StoppingRule, refuse_changed_rule
@@ -103,7 +114,8 @@ class PaidWork:
         most: The most that those to make and those not known can cost, in USD, if no request is repeated; None if
             the price is not known.
         set_first: What must be set before the price is known; empty if it is known.
-        is_bound: False if it can cost more than `most`, because prompts will be rewritten first.
+        is_bound: False if it can cost more than `most`, because prompts will be rewritten first, or because
+            queries depend on answers that do not exist yet.
     """
 
     kind: str
@@ -131,6 +143,17 @@ class _Images(Work):
     """
 
     missing: int = 0
+
+
+@dataclass
+class _Observations(Work):
+    """Observations to make.
+
+    Attributes:
+        waiting: Number of samples about which more may be asked, as soon as first answers about them are there.
+    """
+
+    waiting: int = 0
 
 
 def forecast_request(request: Request, resolver: Resolver[Component[Any]], progress: Progress) -> dict[str, Any]:
@@ -341,14 +364,16 @@ def _look_up(info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid]
 
 def _forecast_judges(
     plan: Plan, store: Store, failures: Failures, costs: dict[str, PaidWork], loads: list[_Load]
-) -> Work:
+) -> _Observations:
     """Return the observations of all judges together.
 
     Those of paid judges are added to the costs, and those to make to the loads.
     """
-    every = Work()
+    every = _Observations()
+    index: dict[tuple[int, tuple[str, ...]], QueryKeys] = {}
     for group in group_queries(plan.jobs):
-        _count_queries(every, group, store, failures, _find_paid_work(group.component, costs), loads)
+        paid = _find_paid_work(group.component, costs)
+        index |= _count_queries(every, group, store, failures, index, paid, loads)
     return every
 
 
@@ -377,17 +402,23 @@ def _make_price_reader(
 
 
 def _count_queries(
-    work: Work,
+    work: _Observations,
     group: QueryGroup,
     store: Store,
     failures: Failures,
+    index: QueryIndex,
     paid: PaidWork | None,
     loads: list[_Load],
-) -> None:
-    """Count the queries of a group, each once even if several needs and samples share it.
+) -> QueryIndex:
+    """Count the queries of a group, each once even if several needs and samples share it; return their keys.
 
-    Images that do not exist yet are all taken to be different.
+    Images that do not exist yet are all taken to be different. Queries that depend on answers that do not exist
+    yet are not counted.
+
+    Args:
+        index: The keys of the queries of earlier groups.
     """
+    earlier = AnswerReader(index, {}, store, is_asking=True)
     ask = _make_price_reader(group.component, group.capability)
     costs: dict[str, float | None] = {}
 
@@ -395,10 +426,11 @@ def _count_queries(
         if paid is not None:
             costs[key] = ask(query)
 
-    known, unknown = (
-        set(chain.from_iterable(index_queries(part, store, failures, _gather_planned, look).values()))
+    parts = [
+        index_queries(part, store, failures, earlier.add_earlier, _gather_planned, look)
         for part in _split_by_absence(group)
-    )
+    ]
+    known, unknown = (set(chain.from_iterable(part.values())) for part in parts)
     keys = list(known)
     kept = 0
     for block in iterate_blocks(keys):
@@ -407,6 +439,7 @@ def _count_queries(
                 kept += 1
                 costs.pop(key, None)
     work.unknown += len(unknown - known)
+    work.waiting += earlier.waiting
     work.kept += kept
     if len(keys) > kept or unknown - known:
         rate = store.rate(group.component.judge_fingerprint) if len(keys) > kept else None
@@ -415,7 +448,9 @@ def _count_queries(
         paid.unknown += len(unknown - known)
         paid.to_make += len(keys) - kept
         paid.kept += kept
+        paid.is_bound = paid.is_bound and not earlier.waiting
         paid.add(costs.values())
+    return {**parts[0], **parts[1]}
 
 
 def _split_by_absence(group: QueryGroup) -> tuple[QueryGroup, QueryGroup]:

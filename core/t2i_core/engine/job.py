@@ -218,6 +218,15 @@ class Job(SampleSet):
                 return f"its need {need.name!r} is not a vector of each generated image alone"
         return None
 
+    def list_earlier(self, served: Served) -> list[Served]:
+        """Return the needs whose answers a need's queries depend on, in the order in which they are asked."""
+        by_name = {each.need.name: each for each in self.needs}
+        found: list[Served] = []
+        while served.need.after:
+            served = by_name[served.need.after]
+            found.insert(0, served)
+        return found
+
     @cached_property
     def measures_by_name(self) -> dict[str, SettledMeasure]:
         """The measures by name."""

@@ -218,7 +218,9 @@ class _Questions:
             return query
         before = {image.identity: image for image in shown}
         truth = self.walk.store.truth
-        images = (before.get(i.identity) or replace(i, truth=truth(i.digest)) for i in query.images)
+        images = (
+            before.get(i.identity) or replace(i, truth=None if i.region else truth(i.digest)) for i in query.images
+        )
         return replace(query, images=tuple(images))
 
     def note(self, planned: PlannedQuery, fault: Fault) -> None:

@@ -67,8 +67,8 @@ def choose_judge(
     """Return the judge that serves a need, and the need itself or the alternative that it serves.
 
     Alternatives are tried in order: those for which the user names a judge, with its capability if any are
-    (`--judge answer=NAME`), or else those for which the domain or the metric names one. Otherwise only
-    the need itself is tried.
+    (`--judge answer=NAME`), or else those for which the domain or the metric names one, first those for which
+    the domain names one for this very metric. Otherwise only the need itself is tried.
 
     Args:
         need: The metric's need.
@@ -80,9 +80,7 @@ def choose_judge(
         NoJudge: If no judge can serve, or several could.
         MissingDependency: If the judge needs a module that is not installed.
     """
-    ways = _list_named(need, named, finder) or [
-        each for each in need.ways if each is need or each.capability in settled.defaults.judges
-    ]
+    ways = _list_named(need, named, finder) or _list_default(need, settled)
     errors: list[NoJudge] = []
     for way in ways:
         try:
@@ -110,6 +108,13 @@ def _list_named(need: Need, named: Sequence[str], finder: ComponentFinder) -> li
         return asked
     offered = {each for capability, name in words if capability is None for each in _list_offered(name, finder)}
     return [way for way in need.ways if not offered.isdisjoint(find_sources(way.capability))]
+
+
+def _list_default(need: Need, settled: SettledMetric) -> list[Need]:
+    """Return the ways of a need for which nobody named a judge, in the order in which they are tried."""
+    there = settled.domain.metrics.get(settled.component.info.name, Defaults()).judges
+    ways = [each for each in need.ways if each is need or each.capability in settled.defaults.judges]
+    return sorted(ways, key=lambda way: way.capability not in there)
 
 
 def _refuse_nameless_classes(need: Need, metric: Component[MetricInfo], choice: Choice) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..api.adapter import expand
-from ..api.errors import NoJudge
+from ..api.errors import BrokenPlugin, NoJudge
 from ..api.judge import Query
 from ..api.metric_input import Need
 from ..api.observation import find_capability
@@ -25,7 +25,7 @@ from .settled_metric import SettledMetric
 def serve_needs(
     settled: SettledMetric, models: Sequence[Model], panel: Panel, finder: ComponentFinder
 ) -> tuple[Served, ...]:
-    """Find the judge for each need, but for those that a served alternative makes unnecessary.
+    """Find the judge for each need, but for those that another one, as it is served, makes unnecessary.
 
     Args:
         settled: The metric, settled for the models' domain.
@@ -35,12 +35,31 @@ def serve_needs(
 
     Raises:
         NoJudge: If a need cannot be served.
+        BrokenPlugin: If a need comes after one that is not asked before it.
     """
     found: list[Served] = []
     for need, named in zip(settled.instance.needs, panel, strict=True):
-        if not any(need.name in served.need.replaces for served in found):
+        if not any(need.name in _list_unneeded(served) for served in found):
+            _refuse_unfit_order(need, found, settled.component)
             found.append(_serve(need, settled, models, named, finder))
     return tuple(found)
+
+
+def _list_unneeded(served: Served) -> frozenset[str]:
+    """Return the names of the later needs that a need makes unnecessary, as it is served."""
+    gives = served.choice.judge.info.capabilities[served.asked] if served.need.spares and served.choice else ()
+    return served.need.replaces.union(*(served.need.spares.get(field, ()) for field in gives))
+
+
+def _refuse_unfit_order(need: Need, earlier: Sequence[Served], metric: Component[MetricInfo]) -> None:
+    if not need.after:
+        return
+    first = next((served.need for served in earlier if served.need.name == need.after), None)
+    if first is None or first.per == "run" or first.images != need.images:
+        raise BrokenPlugin(
+            f"{describe_component(metric)} declares the need {need.name!r} after {need.after!r}, which must be a "
+            "need declared before it, asked for each item about the same images"
+        )
 
 
 def _serve(

@@ -1,4 +1,8 @@
-"""The second pass: judges answer every query whose answer is not in the cache."""
+"""The second pass: judges answer every query whose answer is not in the cache.
+
+Queries that depend on other answers (`Need.after`) are made when these are there, from what the cache keeps: a
+resumed run makes the same ones.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from types import MappingProxyType
 
 from ..api.progress import Progress
 from ..storage.store import Store
+from .answer_reader import AnswerReader
 from .derived_numbers import derive_numbers
 from .generation import GeneratedImages
 from .job import Job
@@ -64,8 +69,9 @@ def observe(
     known = {**(before.failures if before else {}), **failed}
     faults = QueryFaults(known, is_repaired=before is not None)
     for group in group_queries(jobs):
-        of_group = index_queries(group, store, images.failures)
-        walk = QueryWalk(group, of_group, images.failures, store)
+        earlier = AnswerReader(index, faults.failures, store, is_asking=True)
+        of_group = index_queries(group, store, images.failures, earlier.add_earlier)
+        walk = QueryWalk(group, of_group, images.failures, store, earlier.add_earlier)
         faults |= ask_judge(walk, faults, how, progress)
         faults |= derive_numbers(walk, faults, progress)
         index |= of_group

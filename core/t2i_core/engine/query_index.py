@@ -105,19 +105,30 @@ class QueryGroup:
 
 
 def group_queries(jobs: Iterable[Job]) -> list[QueryGroup]:
-    """Gather needs by judge and capability, so that each judge is created once."""
-    gathered: dict[tuple[str, Capability], QueryGroup] = {}
+    """Gather needs by judge and capability, so that each judge is created once, in the order to ask them.
+
+    A judge is asked again, in a later group, if its answers to one need decide its queries for another.
+    """
+    gathered: dict[tuple[str, Capability], list[tuple[int, bool, Component[Any], Job, Served]]] = {}
     for job in jobs:
+        waited_for = {served.need.after for served in job.needs}
         for served in job.needs:
             if served.choice:
                 askers: list[tuple[Component[Any], Job]] = [(served.choice.judge, job)]
             else:
                 askers = [(grid.model.component, replace(job, grids=(grid,))) for grid in job.grids]
+            stage, is_waited_for = len(job.list_earlier(served)), served.need.name in waited_for
             for component, own in askers:
                 key = (component.judge_fingerprint, served.asked)
-                group = gathered.get(key) or QueryGroup(component, served.asked, ())
-                gathered[key] = replace(group, asking=(*group.asking, (own, served)))
-    return list(gathered.values())
+                gathered.setdefault(key, []).append((stage, is_waited_for, component, own, served))
+    groups: dict[tuple[int, str, Capability], QueryGroup] = {}
+    for (fingerprint, asked), asking in gathered.items():
+        last = max(stage for stage, *_ in asking)
+        for stage, is_waited_for, component, job, served in asking:
+            number = stage if is_waited_for else last
+            group = groups.get((number, fingerprint, asked)) or QueryGroup(component, asked, ())
+            groups[number, fingerprint, asked] = replace(group, asking=(*group.asking, (job, served)))
+    return [groups[key] for key in sorted(groups, key=lambda key: key[0])]
 
 
 def gather(
@@ -165,6 +176,11 @@ def make_gone_error(store: Store, item: Item) -> BadFolder:
     return store.gone(f"an image (of {whose}, prompt {item[0].prompt.id!r}, seed {item[0].seed})")
 
 
+Complete = Callable[
+    [Job, Served, Sequence[Item], Sequence[tuple[Sample, ...] | Failure]], Sequence[tuple[Sample, ...] | Failure]
+]
+"""Adds the answers to samples that a need's queries depend on (`AnswerReader.add_earlier`)."""
+
 Gather = Callable[[Sequence[Item], Need | None, Store, Failures], list[tuple[Sample, ...] | Failure]]
 
 
@@ -172,6 +188,7 @@ def index_queries(
     group: QueryGroup,
     store: Store,
     failed: Failures,
+    complete: Complete,
     gathering: Gather = gather,
     look: Callable[[str, Query], None] = lambda key, query: None,
 ) -> QueryIndex:
@@ -181,6 +198,7 @@ def index_queries(
         group: The group.
         store: The cache.
         failed: Why samples have no image; nothing is asked about them.
+        complete: Adds earlier answers to samples; nothing is asked about those without.
         gathering: Gathers the samples.
         look: Called with each key and its query, unless the samples are gathered by `gather`.
     """
@@ -203,7 +221,7 @@ def index_queries(
                 images = served.need.images
                 if images not in samples:
                     samples[images] = gathering(block, served.need, store, failed)
-                for item, own in zip(block, samples[images], strict=True):
+                for item, own in zip(block, complete(job, served, block, samples[images]), strict=True):
                     queries = make_queries(job, served, item, own)
                     its_keys = [observation_key(head, query) for query in queries]
                     keys.append(its_keys, [hash_images(query.images) for query in queries])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -12,6 +12,7 @@ from ..api.metric_input import Sample
 from ..storage.store import Store
 from .job import Job, Served
 from .query_index import (
+    Complete,
     Failures,
     Item,
     QueryGroup,
@@ -54,12 +55,14 @@ class QueryWalk:
         index: The keys of its queries.
         without_image: Why samples have no image.
         store: The cache.
+        complete: Adds earlier answers to samples.
     """
 
     group: QueryGroup
     index: QueryIndex
     without_image: Failures
     store: Store
+    complete: Complete
 
     def list_keys(self, job: Job, served: Served) -> Iterator[str]:
         """Yield the keys of the queries about the items of one need."""
@@ -99,11 +102,26 @@ class QueryWalk:
             samples[need.images] = dict(
                 zip(wanted, gather(items, need, self.store, self.without_image), strict=True)
             )
+        later = {id(part): self._complete(part, block, samples) for part in parts if part.served.need.after}
         for number in wanted:
             of_item = {images: of_block.pop(number) for images, of_block in samples.items()}
             for part in parts:
                 if number in part.numbers:
-                    yield from part.make_queries(block[number], of_item[part.served.need.images])
+                    completed = later.get(id(part))
+                    own = of_item[part.served.need.images] if completed is None else completed.pop(number)
+                    yield from part.make_queries(block[number], own)
+
+    def _complete(
+        self,
+        part: _BlockPart,
+        block: Sequence[Item],
+        samples: Mapping[str, Mapping[int, tuple[Sample, ...] | Failure]],
+    ) -> dict[int, tuple[Sample, ...] | Failure]:
+        """Return the samples of a need's chosen queries, with the earlier answers that these depend on."""
+        numbers = sorted(part.numbers)
+        own = [samples[part.served.need.images][number] for number in numbers]
+        items = [block[number] for number in numbers]
+        return dict(zip(numbers, self.complete(part.job, part.served, items, own), strict=True))
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,21 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
-from ..api.adapter import combine, expand
-from ..api.array_codec import decode_arrays
 from ..api.errors import BrokenPlugin, FailedRun
 from ..api.facet_levels import Level, split_levels
 from ..api.failure import Failure
-from ..api.metric import AdaptiveMetric, PromptMetric, SetMetric, StackedMetric
+from ..api.metric import PromptMetric, SetMetric, StackedMetric
 from ..api.metric_input import Answer, Observed, Sample, Unit
-from ..api.observation_codec import decode, decode_stacked
-from ..api.plugin_guard import describe_component, guard_plugin
+from ..api.observation_codec import decode_stacked
+from ..api.plugin_guard import describe_component
 from ..api.progress import Task
 from ..api.prompt import Prompt
-from ..files.image_file import DamagedImage
 from ..results.observed_units import join_answers, make_sample_unit
 from ..storage.store import Store
+from .answer_reader import AnswerReader
 from .facets import MOST_LEVELS, count_levels, list_facets
 from .generation import GeneratedImages
-from .job import Job, Served, derived_key
+from .job import Job, Served
 from .observation import Observations
 from .query_index import Item, gather_made, make_gone_error, shared_samples
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
@@ -93,6 +91,7 @@ class Reader:
         self, job: Job, images: GeneratedImages, observations: Observations, store: Store, task: Task
     ) -> None:
         self.job, self.images, self.observations, self.store, self.task = job, images, observations, store, task
+        self.answers = AnswerReader(observations.index, observations.failures, store)
         self.shared = {s.need.name: self._read_shared(s) for s in job.needs if s.need.per == "run"}
 
     def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed] | Lost]:
@@ -103,8 +102,7 @@ class Reader:
                 samples = gather_made(block, self.store, self.images.failures)
             else:
                 samples = [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in block]
-            asked = [served for served in self.job.needs if served.need.per != "run"]
-            answers = [(s.need.name, self._read_answers(s, block, samples)) for s in asked]
+            answers = self.answers.read(self.job, block, samples).items()
             for number, (item, own) in enumerate(zip(block, samples, strict=True)):
                 found = (
                     own if isinstance(own, Failure) else join_answers(own, {n: of[number] for n, of in answers})
@@ -147,84 +145,18 @@ class Reader:
         labels = tuple(planned.model.label for planned in item)
         return self.observations.index[id(served), labels].of(item[0].index)
 
-    def _read_answers(
-        self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
-    ) -> list[list[Answer] | Failure]:
-        """Return each item's answers to one need, or a failure; for an item without samples its own."""
-        keys = [
-            self._get_keys(served, item) if isinstance(s, tuple) else []
-            for item, s in zip(items, samples, strict=True)
-        ]
-        every = [key for own in keys for key in own]
-        values = dict(zip(every, self.store.get_many(every), strict=True))
-        derived: dict[str, bytes | None] = {}
-        if served.need.derive:
-            names = [derived_key(key, served, self.job.metric) for key in every]
-            derived = dict(zip(every, self.store.get_many(names), strict=True))
-        return [
-            found if isinstance(found, Failure) else self._combine_answers(served, own, found, values, derived)
-            for own, found in zip(keys, samples, strict=True)
-        ]
-
     def _read_shared(self, served: Served) -> Sequence[Answer]:
         """Return the answers that are asked once per run; without them nothing can be measured."""
         samples = shared_samples(self.job)
         keys = list(self.observations.index[served.address(self.job.grids)])
-        got = self._combine_answers(
-            served, keys, samples, dict(zip(keys, self.store.get_many(keys), strict=True)), {}
-        )
+        values = dict(zip(keys, self.store.get_many(keys), strict=True))
+        got = self.answers.combine(self.job, served, keys, samples, values, {})
         if isinstance(got, Failure):
             raise FailedRun(
                 f"{describe_component(self.job.metric)} cannot be measured without its {served.need.name}: "
                 f"{got.reason}"
             )
         return got
-
-    def _combine_answers(
-        self,
-        served: Served,
-        keys: Sequence[str],
-        samples: tuple[Sample, ...],
-        values: Mapping[str, bytes | None],
-        derived_values: Mapping[str, bytes | None],
-    ) -> list[Answer] | Failure:
-        kept: list[tuple[str, Any]] = []
-        try:
-            with guard_plugin(self.job.metric, "to say what it asks", reraise_damage=True):
-                queries = list(served.need.queries(samples))
-        except DamagedImage as error:
-            return Failure(str(error))
-        for key in keys:
-            if key in self.observations.failures:
-                return self.observations.failures[key]
-            value = values[key]
-            if value is None:
-                raise self.store.gone("an observation")
-            kept.append((key, decode(value, served.asked, served.labels)))
-        chain = served.chain
-        answers, taken = [], 0
-        for query in queries:
-            width = len(expand(chain, query))
-            part = kept[taken : taken + width]
-            if len(part) < width:
-                raise self.store.gone("an image")
-            taken += width
-            derived = {}
-            if served.need.derive:
-                stored = derived_values[part[0][0]]
-                if stored is None:
-                    raise self.store.gone("what was derived from an observation")
-                derived = decode_arrays(stored)
-            combined = combine(chain, query, [observation for _, observation in part])
-            if isinstance(combined, Failure):
-                return combined
-            answers.append(Answer(combined, derived))
-        if isinstance(self.job.instance, AdaptiveMetric) and taken < len(kept):
-            raise BrokenPlugin(
-                f"{describe_component(self.job.metric)} asked {len(kept)} queries about a sample, and gives only "
-                f"{taken} of them when it is measured; Need.queries must not change after the last round"
-            )
-        return answers
 
 
 def _stack_answers(served: Served, model: Model, data: Sequence[bytes]) -> Any:

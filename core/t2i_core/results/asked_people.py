@@ -43,5 +43,10 @@ def _choose_ways(name: str, metric: Metric, offered: Collection[Capability]) -> 
                 f"people cannot be asked this: {name} needs {need.capability} and declares no question "
                 "in its place"
             )
+        if found.after:
+            raise NoJudge(
+                f"people cannot be asked this: what {name} asks about {found.name} depends on its answers about "
+                f"{found.after}"
+            )
         replaced |= found.replaces
         yield found

@@ -45,7 +45,8 @@ class PeopleJudge:
         for query in queries:
             for image in query.images:
                 _ = image.pixels  # a damaged image fails, whatever people saw
-            yield query, answer(query)
+            in_part = any(image.region is not None for image in query.images)
+            yield query, self._miss("people saw whole images, not this part") if in_part else answer(query)
 
     def _prefer(self, query: Query) -> Preference | Failure:
         asked = [
