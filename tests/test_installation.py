@@ -18,6 +18,7 @@ LIGHT = (
         "bias",
         "captioning",
         "folder",
+        "geneval",
         "paintskills",
         "people",
         "report",

@@ -62,6 +62,7 @@ DOMAIN = Domain(
         "elo": Defaults(prompts="tiam-5-2", seeds=4, judges={"prefer": "mini-clip"}),
         # the upper bound is the same judge's score on pictures of the simulator; this judge detects colours too
         **{f"paintskills{skill}": Defaults(judges=_COLOURED, options={"upper": "simulator"}) for skill in _SKILLS},
+        "geneval": Defaults(prompts="geneval-mini", seeds=4, judges={**_COLOURED, **_CLIP}),
         "selfeval": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
         "selfeval-elbo": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
         "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1, judges=_CLIP),

@@ -38,6 +38,16 @@ class DetectorOptions(CheckpointOptions):
     )
 
 
+class SegmenterOptions(DetectorOptions):
+    """Options of segmenters."""
+
+    pairs: bool = Field(
+        False,
+        description="Keep the 100 most probable pairs of a query and a class, as in mmdetection, not only each "
+        "query's best class.",
+    )
+
+
 class CaptionerOptions(CheckpointOptions):
     """Options of captioners."""
 

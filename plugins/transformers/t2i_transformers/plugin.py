@@ -17,6 +17,7 @@ from .options import (
     ImageRewardOptions,
     PreferenceOptions,
     RewardJudgeOptions,
+    SegmenterOptions,
     precision,
 )
 from .presets import KNOWN
@@ -72,7 +73,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         _info(
             SEGMENTER,
             "Segments objects with any Mask2Former of transformers; gives class probabilities.",
-            options=DetectorOptions,
+            options=SegmenterOptions,
             capabilities={"segment": frozenset({"class_probs"})},
             floor="floor",
             create=_segmenter,
@@ -170,7 +171,7 @@ def _coloured(setup: Setup[DetectorOptions]) -> Judge:
     return ColouredDetector(setup, _places(COLOURED, setup.argument, setup.options)[0])
 
 
-def _segmenter(setup: Setup[DetectorOptions]) -> Judge:
+def _segmenter(setup: Setup[SegmenterOptions]) -> Judge:
     from .segmenter import Segmenter
 
     return Segmenter(setup, _places(SEGMENTER, setup.argument, setup.options)[0])

@@ -66,6 +66,13 @@ KNOWN = (
         "MIT (Mask2Former, by its repository; the hub's card says `other`)", _MASK2FORMER, 4.0,
     ),
     KnownCheckpoint(
+        "mask2former-swin-small-pairs",
+        "Mask2Former with Swin-S on COCO's 80 classes, scored as mmdetection does, for GenEval.",
+        "transformers-segmenter", "facebook/mask2former-swin-small-coco-instance",
+        "MIT (Mask2Former, by its repository; the hub's card says `other`)", _MASK2FORMER, 4.0, {"pairs": True},
+        "The weights are Facebook's; GenEval used mmdetection's, trained separately.",
+    ),
+    KnownCheckpoint(
         "mask2former-swin-large",
         "Mask2Former with Swin-L on COCO's 80 classes: instances, masks with class probabilities.",
         "transformers-segmenter", "facebook/mask2former-swin-large-coco-instance",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -23,6 +23,10 @@ class TestContract(JudgeContract):
     @pytest.fixture(autouse=True)
     def _folder(self, tiny_mask2former: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(type(self), "argument", str(tiny_mask2former))
+
+
+class TestPairs(TestContract):
+    options: ClassVar = {"pairs": True}
 
 
 def segmented(tiny: Any, judge: Any, images: list[Image]) -> list[Any]:
@@ -100,3 +104,53 @@ def test_masks_lie_where_the_network_puts_them(tiny: Any, tmp_path: Path, images
         assert (found.mask(0) != expected).mean() < 0.5 / width + 1e-6 + width % 2 / width
         np.testing.assert_allclose(found.class_probs, [[0.6, 0.3, 0, 0]], atol=1e-6)
         assert found.scores[0] == pytest.approx(0.6, abs=1e-3)
+
+
+def test_pairs_are_those_of_mmdetection(tiny: Any, tiny_mask2former: Path, images: list[Image]) -> None:
+    """One query may be of several classes, and masks are cut after they are enlarged."""
+    from transformers import Mask2FormerForUniversalSegmentation, Mask2FormerImageProcessor
+
+    network = Mask2FormerForUniversalSegmentation.from_pretrained(tiny_mask2former).eval()
+    processor = Mask2FormerImageProcessor.from_pretrained(tiny_mask2former)
+    judge = tiny.made(NAME, tiny_mask2former, floor=0.02, pairs=True)
+    shared = 0
+    for image, ours in zip(images, segmented(tiny, judge, images), strict=True):
+        with torch.inference_mode():
+            out = network(**processor(images=image.pil(), return_tensors="pt"))
+        probabilities = out.class_queries_logits[0].softmax(-1)[:, :-1].numpy()
+        size = image.pil().size[::-1]
+        masks = torch.nn.functional.interpolate(out.masks_queries_logits, size, mode="bilinear")[0]
+        expected = []
+        for query, number in np.ndindex(probabilities.shape):
+            mask = masks[query].numpy() > 0
+            if mask.any():
+                score = probabilities[query, number] * masks[query].sigmoid().numpy()[mask].mean()
+                expected.append((score, number, mask))
+        best = sorted((each for each in expected if each[0] >= 0.02), key=lambda each: -each[0])
+        order = np.argsort(-ours.scores)
+        assert len(order) == len(best) < 100
+        for at, (score, number, mask) in zip(order, best, strict=True):
+            assert ours.scores[at] == pytest.approx(score, abs=1e-4)
+            assert ours.classes[at] == number
+            assert (ours.mask(at) != mask).mean() < 1e-3
+            rows, columns = np.nonzero(mask)
+            np.testing.assert_allclose(
+                ours.boxes[at], [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1], atol=1
+            )
+        shared += len(ours) - len({id(mask) for mask in ours.masks})
+    assert shared > 3
+
+
+def test_at_most_a_hundred_pairs_are_kept(tiny: Any, tiny_mask2former: Path, images: list[Image]) -> None:
+    judge = tiny.made(NAME, tiny_mask2former, floor=0.0, pairs=True)
+
+    def many(pixel_mask: torch.Tensor, **_: Any) -> Any:
+        classes = torch.linspace(3, 0, 200).repeat(len(pixel_mask), 1).reshape(len(pixel_mask), 40, 5)
+        return SimpleNamespace(
+            class_queries_logits=classes, masks_queries_logits=torch.ones(len(pixel_mask), 40, 16, 16)
+        )
+
+    judge.loaded.network.forward = many
+    (found,) = segmented(tiny, judge, images[:1])
+    assert len(found) == 100
+    np.testing.assert_allclose(found.scores, np.sort(found.scores)[::-1])

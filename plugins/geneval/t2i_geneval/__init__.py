@@ -1,0 +1,1 @@
+"""GenEval: prompts of six tasks, and the metric that checks them."""
