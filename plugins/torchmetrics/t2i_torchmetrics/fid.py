@@ -17,14 +17,11 @@ from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.options import FidOptions
 from t2i_torchmetrics.reference import is_statistics
 from t2i_torchmetrics.repetitions import RepetitionFilter
-from t2i_torchmetrics.sides import Distance
+from t2i_torchmetrics.sides import JUDGES, Distance
 from t2i_torchmetrics.statistics_file import read_statistics
 from t2i_torchmetrics.vectors import Floats, draw_subset, draw_uniform, stack
 
 _AT_A_TIME = 1024
-
-JUDGES = {"tensorflow": "inception-v3", "torchvision": "inception-v3-torchvision"}
-"""Judges of the option `network`."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,7 @@ class FrechetDistance(Distance):
             yield Row("fid", frechet_distance(generated, reference))
             yield from map(Note, remarks.warn_fid(generated.n, reference.n, len(reference.mean)))
         yield from map(Note, remarks.count_repetitions(self.name, chosen.dropped))
-        yield from map(Note, remarks.describe_network(self.options.network))
+        yield from map(Note, remarks.describe_network(self.name, self.options.network))
         if statistics is None:
             yield from map(Note, remarks.warn_shared(self.name, self.count_shared(unit)))
             yield from self.warn_differences(seen)

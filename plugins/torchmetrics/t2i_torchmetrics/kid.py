@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from t2i_core.api import Failure, Note, Row, Unit
+from t2i_core.api import Failure, Note, Row, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.options import KidOptions
 from t2i_torchmetrics.repetitions import RepetitionFilter
-from t2i_torchmetrics.sides import Distance
+from t2i_torchmetrics.sides import JUDGES, Distance
 from t2i_torchmetrics.vectors import Floats, draw_subset, draw_uniform, stack
 
 
@@ -43,6 +43,11 @@ class KernelDistance(Distance):
     name = "kid"
     options: KidOptions
 
+    def __init__(self, setup: Setup[KidOptions]) -> None:
+        super().__init__(setup)
+        if self.options.network is not None:
+            self.judges = {"features": JUDGES[self.options.network]}
+
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield one row for a model's set: the mean over subsets of both sides."""
         seen, chosen = Seen(), RepetitionFilter(self.options.repetitions)
@@ -63,6 +68,7 @@ class KernelDistance(Distance):
         ]
         yield Row("kid", float(np.mean(found)))
         yield from map(Note, remarks.warn_kid(size, self.options.subset_size))
+        yield from map(Note, remarks.describe_network(self.name, self.options.network))
         yield from self.note_images(unit, seen, chosen)
 
 

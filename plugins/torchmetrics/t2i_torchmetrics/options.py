@@ -47,11 +47,12 @@ class FidOptions(ReferenceOptions):
         description="Folder with the reference images, including subfolders; or a file FILE.npz with their mean "
         "`mu` and covariance `sigma`, from the same network."
     )
-    network: Literal["tensorflow", "torchvision"] | None = Field(
+    network: Literal["tensorflow", "torchvision", "dinov2", "clip"] | None = Field(
         None,
         description="Network of the features. tensorflow: the judge inception-v3, of most published FID. "
-        "torchvision: the judge inception-v3-torchvision, of DM-GAN's FID, which DALL-Eval uses. Default: the "
-        "judge of the metric or of the mini world.",
+        "torchvision: the judge inception-v3-torchvision, of DM-GAN's FID, which DALL-Eval uses. dinov2: the "
+        "judge dinov2-vit-l14, of FD-DINOv2. clip: the judge clip-vit-l14. Default: the judge of the metric or of "
+        "the mini world.",
     )
     infinity: bool = Field(
         False,
@@ -67,6 +68,12 @@ class KidOptions(ReferenceOptions):
     subsets: int = Field(100, ge=1, description="Number of subsets to average over.")
     subset_size: int = Field(1000, ge=2, description="Maximum number of images of each side in a subset.")
     seed: int = Field(0, ge=0, description="Seed of the random subsets.")
+    network: Literal["tensorflow", "dinov2", "clip"] | None = Field(
+        None,
+        description="Network of the features. tensorflow: the judge inception-v3, of KID. dinov2 and clip: the "
+        "judges dinov2-vit-l14 and clip-vit-l14, of the kernel distance KD. Default: the judge of the metric or "
+        "of the mini world.",
+    )
 
 
 class CmmdOptions(ReferenceOptions):

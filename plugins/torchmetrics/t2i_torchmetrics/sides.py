@@ -20,6 +20,14 @@ PreparedT = TypeVar("PreparedT")
 
 GENERATED, REFERENCE = "features", "reference"
 
+JUDGES = {
+    "tensorflow": "inception-v3",
+    "torchvision": "inception-v3-torchvision",
+    "dinov2": "dinov2-vit-l14",
+    "clip": "clip-vit-l14",
+}
+"""Judges of the option `network`."""
+
 
 class Distance(SetMetric):
     """A metric between a model's images and those of a folder, with features from the same judge."""

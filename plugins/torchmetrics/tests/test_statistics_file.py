@@ -193,6 +193,6 @@ def test_images_that_the_reference_holds_too_are_counted(tmp_path: Path, referen
 
 
 def test_notes_name_the_network_of_dm_gan() -> None:
-    assert list(describe_network(None)) == list(describe_network("tensorflow")) == []
-    (note,) = describe_network("torchvision")
+    assert list(describe_network("fid", None)) == list(describe_network("fid", "tensorflow")) == []
+    (note,) = describe_network("fid", "torchvision")
     assert "torchvision's ImageNet network, prepared as in DM-GAN, which DALL-Eval uses" in note
