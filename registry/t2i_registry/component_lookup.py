@@ -241,7 +241,7 @@ class ComponentLookup:
             version=made_by.version,
             module=made_by.module,
             given=given,
-        )
+        ).for_argument()
 
     def name_option(self, entry: Entry) -> str:
         """Return the shortest option prefix (`NAME` in `NAME.KEY=VALUE`) that means only this component."""

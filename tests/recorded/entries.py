@@ -121,6 +121,8 @@ ENTRIES = (
     # captions
     _entry("captions", "bleu cider rouge-l", (SOUND, FORGETFUL), prompts="captions-mini", limit=4, seeds=2,
            judge="oracle", options={"oracle": {"caption_error": 0.3}}),
+    # a benchmark in a YAML file, with its own prompts
+    _entry("yaml", "yaml:files/benchmark.yaml", (MIXED, FORGETFUL), seeds=2, judge="oracle"),
     # people
     _entry("bias", "bias", (_simulator("plain"), TINY), **_BIAS),
     _entry("bias-person", "bias", (_simulator("plain"),), **_BIAS, options={"bias": {

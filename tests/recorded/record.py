@@ -37,11 +37,11 @@ def main(names: list[str]) -> None:
         for entry in ENTRIES:
             if not names or entry.name in names:
                 print(entry.name, flush=True)
-                found = run_entry(entry, recorder(answers), Path(scratch, f"real {entry.name}"))
+                found = run_entry(entry, recorder(answers), Path(scratch, f"real {entry.name}", "run"))
                 write_found(EXPECTED, entry.name, found)
         os.environ["T2I_CACHE_DIR"] = f"{scratch}/played"
         for entry in ENTRIES:
-            found = run_entry(entry, player(answers), Path(scratch, f"played {entry.name}"))
+            found = run_entry(entry, player(answers), Path(scratch, f"played {entry.name}", "run"))
             exact = not names or entry.name in names  # the others may be of another processor
             if different := differences(read_found(EXPECTED, entry.name), found, 0 if exact else entry.tolerance):
                 sys.exit(f"record.py: {entry.name} is not played as it was recorded: {different[0]}")

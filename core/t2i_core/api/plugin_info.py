@@ -284,6 +284,8 @@ class MetricInfo(_Info):
             different versions are not compared. No stored image or observation depends on it.
         models: Returns the models that its options bring, by label, given the options (files that name models).
             They are used if the user names no model.
+        describe: Returns the descriptor that holds under an argument and options, if they decide the measures or
+            the defaults (a file that brings its prompts). Raises a T2IError if the argument is wrong.
     """
 
     create: Callable[[Setup[Any]], Metric]
@@ -291,6 +293,7 @@ class MetricInfo(_Info):
     defaults: Defaults = Defaults()
     version: int = 1
     models: Callable[[Any], Mapping[str, ExistingImagesInfo]] | None = None
+    describe: Callable[[str | None, Any], MetricInfo] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Generic
@@ -14,6 +14,7 @@ from ..api.digest import digest_data
 from ..api.environment import Environment
 from ..api.errors import BadModel, BrokenPlugin
 from ..api.options import Options, select_result_options
+from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import (
     INFO_TYPES,
     ExistingImagesInfo,
@@ -68,6 +69,14 @@ class Component(Generic[InfoT]):
 
     def __post_init__(self) -> None:
         learn_secrets(self.options)
+
+    def for_argument(self) -> Component[InfoT]:
+        """Return the component with the descriptor that holds under its argument and options."""
+        if not isinstance(self.info, MetricInfo) or self.info.describe is None:
+            return self
+        with guard_plugin(self, "to describe its argument"):
+            info: Any = self.info.describe(self.argument, self.options)
+        return replace(self, info=info)
 
     @property
     def name(self) -> str:
@@ -200,4 +209,5 @@ class Component(Generic[InfoT]):
 def settle_component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:
     """Settle a descriptor that does not come from a plugin, for tests and for use from Python."""
     kind = next(k for k, t in INFO_TYPES.items() if isinstance(info, t))
-    return Component(kind, info.name, info, options if options is not None else info.options(), argument)
+    settled = Component(kind, info.name, info, options if options is not None else info.options(), argument)
+    return settled.for_argument()

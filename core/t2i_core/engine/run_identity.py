@@ -15,7 +15,11 @@ from .job import Job, SampleSet, Served
 def identify_job(job: Job) -> Any:
     """Return what distinguishes a job from others: everything that is asked, not the code that answers."""
     return {
-        "metric": [job.metric.info.name, select_result_options(job.metric.options)],
+        "metric": [
+            job.metric.info.name,
+            select_result_options(job.metric.options),
+            *([] if job.metric.argument is None else [job.metric.argument]),
+        ],
         **identify_samples(job),
         "judges": [
             [s.need.name, s.choice.judge.spec, select_result_options(s.choice.judge.options)]

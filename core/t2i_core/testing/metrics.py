@@ -68,7 +68,7 @@ class MetricContract(ComponentContract):
         if faults is not None:
             model, judge = faults.of(model), faults.of(judge)
         request = Request(
-            metrics=(info,),
+            metrics=(info if self.argument is None else f"{info.name}:{self.argument}",),
             models=(ModelRequest(model, "a"), ModelRequest(model, "b")),
             prompts=(self.prompts,),
             seeds=(0, 1, 2, 3),
@@ -79,7 +79,7 @@ class MetricContract(ComponentContract):
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("T2I_CACHE_DIR", str(out.with_name(f"{out.name}-cache")))
-            return run_plan(make_plan(request, StaticResolver(judge, *self.resolver_parts)))
+            return run_plan(make_plan(request, StaticResolver(info, judge, *self.resolver_parts)))
 
     def test_measures_are_described(self, info: MetricInfo) -> None:
         """Each measure has its own name, a summary, and bounds that are numbers or options."""
@@ -100,12 +100,10 @@ class MetricContract(ComponentContract):
             assert result.n_ok + result.n_failed + result.n_missing > 0
             assert result.n_ok > 0
 
-    def test_values_lie_in_the_declared_range(
-        self, info: MetricInfo, component: Component[MetricInfo], run: Run
-    ) -> None:
+    def test_values_lie_in_the_declared_range(self, component: Component[MetricInfo], run: Run) -> None:
         """Rows respect the bounds that their measures declare."""
         table = run.measurements()
-        for measure in (m.settled(component.options) for m in info.measures):
+        for measure in (m.settled(component.options) for m in component.info.measures):
             values = table.loc[table["measure"] == measure.name, "value"]
             assert measure.low is None or (values >= measure.low).all()
             assert measure.high is None or (values <= measure.high).all()

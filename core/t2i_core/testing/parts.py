@@ -41,7 +41,7 @@ class StaticResolver:
             raise UnknownName.among(kind, name, [n for k, n in self._infos if k == kind])
         info = self._infos[kind, name]
         given = {**options.get(name, {}), **options.get(f"{kind}:{name}", {})}
-        return Component(kind, spec, info, info.options(**given), argument or None)
+        return Component(kind, spec, info, info.options(**given), argument or None).for_argument()
 
     def with_environments(self, isolate: Isolate) -> StaticResolver:
         """Return this resolver: its descriptors are in this process's memory."""

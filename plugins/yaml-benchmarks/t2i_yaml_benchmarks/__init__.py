@@ -1,0 +1,1 @@
+"""Benchmarks that are YAML files."""
