@@ -228,7 +228,7 @@ def test_every_key_of_a_recipe_is_documented() -> None:
     assert undocumented(list_keys(ModelRequest), section(text, "## Recipes")) == []
 
 
-@pytest.mark.parametrize("script", ["option_table.py", "recipe_schema.py"])
+@pytest.mark.parametrize("script", ["option_table.py", "recipe_schema.py", "benchmark_schema.py"])
 def test_files_made_from_the_request_are_up_to_date(script: str) -> None:
     made = runpy.run_path(str(ROOT / "docs" / script))
     assert made["FILE"].read_text(encoding="utf-8") == made["text"](), f"run `python docs/{script}`"

@@ -23,10 +23,12 @@ LIGHT = (
         "people",
         "report",
         "selfeval",
+        "suites",
         "tiam",
         "torch-support",
     ),
     "wordnet-hypernymy",
+    "yaml-benchmarks",
 )
 """The plugins that `pip install t2i` brings."""
 

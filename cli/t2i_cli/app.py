@@ -88,11 +88,13 @@ def info(name: given.NameArgument, json: given.JsonOption = False) -> None:
         "t2i eval --metric tiam --model mini --model mini-early --seeds 32",
         "t2i eval --metric clipscore --model folder:my-images",
         "t2i eval --metric tiam --model simulator -o simulator.drop=0.2 --dry-run",
+        "t2i eval --suite quick --model mini --dry-run",
         "t2i eval --recipe examples/drops.yaml",
     ),
 )
 def evaluate(
     context: typer.Context,
+    suite: given.SuiteOption = None,
     recipe: given.RecipeOption = None,
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
@@ -103,7 +105,7 @@ def evaluate(
     """Evaluate models: generate images, judge them, print scores with confidence intervals."""
     from .evaluation import evaluate
 
-    evaluate(context.obj, recipe, dry_run, json, facets)
+    evaluate(context.obj, suite, recipe, dry_run, json, facets)
 
 
 @app.command(

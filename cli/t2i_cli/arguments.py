@@ -33,9 +33,24 @@ def complete_names(*kinds: str) -> Completion:
     return complete
 
 
+def complete_suites(incomplete: str) -> list[tuple[str, str]]:
+    """Complete the names of suites from metadata alone."""
+    suites = (each for each in scan().extensions if each.group == "t2i.suites")
+    return [(each.name, f"suite of {each.dist}") for each in suites if each.name.startswith(incomplete)]
+
+
 RecipeOption = Annotated[
     Path | None,
     typer.Option("--recipe", metavar="FILE", help="YAML file with options; the command line overrides it."),
+]
+SuiteOption = Annotated[
+    str | None,
+    typer.Option(
+        "--suite",
+        metavar="NAME",
+        help="Metrics and settings that ship with a plugin (standard, quick); --metric adds to them.",
+        autocompletion=complete_suites,
+    ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print only JSON on standard output.")]

@@ -20,6 +20,7 @@ from t2i_core.engine.component_finder import ComponentFinder
 from t2i_core.engine.dry_run import forecast_plan, forecast_request
 from t2i_core.engine.model_list import bring_models
 from t2i_core.engine.plan import make_plan
+from t2i_core.io.yaml_lines import LocatedYAML
 from t2i_core.results.score_tables import print_looks, print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
@@ -29,6 +30,7 @@ from .interrupts import find_exit_code, raise_interrupt
 from .plan_tables import print_images, print_plan
 from .recipe import parse_recipe
 from .request import make_request
+from .suite import load_suite
 from .terminal import keep_stdout_clean
 
 if TYPE_CHECKING:
@@ -37,11 +39,14 @@ if TYPE_CHECKING:
     from t2i_core.results.run import Run
 
 
-def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool, facets: bool) -> None:
+def evaluate(
+    given: Mapping[str, Any], suite: str | None, recipe: Path | None, dry_run: bool, as_json: bool, facets: bool
+) -> None:
     """Run an evaluation and print its results.
 
     Args:
         given: Values of the command line by the request's fields.
+        suite: Suite, if one is named.
         recipe: Recipe file, if one is given.
         dry_run: Print the plan only.
         as_json: Print JSON on standard output.
@@ -52,7 +57,9 @@ def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
         FailedRun: More samples failed than allowed; raised after the results are printed.
     """
     registry = Registry()
-    wanted = make_request(given, recipe, registry)
+    if suite is not None and recipe is not None:
+        raise UsageError("--suite and --recipe cannot be given together; a recipe may list the suite's metrics")
+    wanted = make_request(given, recipe if suite is None else load_suite(suite, registry), registry)
     if not wanted.metrics:
         raise UsageError("name a metric with --metric (t2i list-plugins --kind metric shows them)")
     run = run_request(wanted, registry, dry_run, as_json)
@@ -63,6 +70,8 @@ def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
     else:
         print_results(console(), run.results, run.comparisons, run.agreements, every=facets)
         print_looks(console(), run.manifest.stopping, every=facets)  # looks were shown as they were taken
+        for name, why in run.manifest.left_out.items():
+            write_line(f"left out: {name}: {why}")
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _finish(run)
@@ -101,7 +110,7 @@ class CommandEvaluator:
     def make_request(self, recipe: Mapping[str, Any], name: str, out: Path | None = None) -> Request:
         """Return the request of a recipe, overridden by the command line's options; load nothing."""
         read = parse_recipe(yaml.safe_dump(dict(recipe), sort_keys=False), name)
-        read = replace(read, lines={})  # line numbers of the dump would mislead
+        read = replace(read, source=LocatedYAML({}))  # line numbers of the dump would mislead
         return make_request({**self.given, "out": out}, read, self.resolver)
 
     def forecast(self, request: Request) -> dict[str, Any]:

@@ -9,13 +9,16 @@ from t2i_core.api.errors import BadRecipe, T2IError, join_clauses
 from t2i_core.api.plugin_info import Kind
 from t2i_core.api.resolver import OptionTable, split_judge
 from t2i_core.engine.request_field import Place
+from t2i_core.engine.unavailable_metrics import CAUSES
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .recipe import Recipe
 
 
-def check_components(recipe: Recipe, keys: Set[str], options: OptionTable, registry: Registry) -> None:
+def check_components(
+    recipe: Recipe, keys: Set[str], options: OptionTable, registry: Registry, skips: bool = False
+) -> None:
     """Check that the components and options of a recipe exist.
 
     Args:
@@ -23,6 +26,7 @@ def check_components(recipe: Recipe, keys: Set[str], options: OptionTable, regis
         keys: Keys of the recipe that the command line does not override.
         options: Component options of the recipe and the command line together.
         registry: Finds components.
+        skips: Whether metrics may be left out that cannot run here; the plan then says which.
 
     Raises:
         T2IError: The only problem, with its place in the recipe.
@@ -30,7 +34,7 @@ def check_components(recipe: Recipe, keys: Set[str], options: OptionTable, regis
     """
     if not recipe.values:
         return
-    found = {str(error): (place, error) for place, error in _find_problems(recipe, keys, options, registry)}
+    found = {str(error): (place, error) for place, error in _find_problems(recipe, keys, options, registry, skips)}
     if not found:
         return
     problems = join_clauses(f"{place}: {error}" for place, error in found.values())
@@ -39,7 +43,7 @@ def check_components(recipe: Recipe, keys: Set[str], options: OptionTable, regis
 
 
 def _find_problems(
-    recipe: Recipe, keys: Set[str], options: OptionTable, registry: Registry
+    recipe: Recipe, keys: Set[str], options: OptionTable, registry: Registry, skips: bool
 ) -> Iterator[tuple[str, T2IError]]:
     good: dict[str, Mapping[str, Any]] = {}
     for key, values in options.items():
@@ -53,7 +57,8 @@ def _find_problems(
             if not registry.has_environment(kind, spec, table):
                 registry.component(kind, spec, table)
         except T2IError as error:
-            yield recipe.place(*path), error
+            if not (skips and kind in ("metric", "judge") and isinstance(error, CAUSES)):
+                yield recipe.place(*path), error
 
 
 def _list_components(

@@ -14,11 +14,12 @@ from t2i_registry.options import Address, merge_options
 from .component_names import correct_case, refuse_folders
 from .recipe import Recipe, load_recipe
 from .recipe_check import check_components
+from .suite_judges import keep_judges
 
 if TYPE_CHECKING:
     from t2i_registry import Registry
 
-NO_RECIPE = Recipe("", {}, {})
+NO_RECIPE = Recipe("", {})
 
 
 def make_request(
@@ -46,17 +47,21 @@ def make_request(
     for name, value in given.items():
         if value in (None, [], ()):
             continue
-        if name == "options":
+        if name == "metrics" and read.is_suite:
+            value = [*values.get("metrics", ()), *value]
+        elif name == "options":
             below = values.get("options", {})
             table = registry.read_options(value)
             value = {**below, **{key: merge_options(below.get(key, {}), new) for key, new in table.items()}}
         else:
             own.discard(name)
         values[name] = value
+    if read.is_suite and not given.get("judges"):
+        values["judges"] = keep_judges(values, registry)
     request = Request(**values)
     request = replace(request, **correct_case({key: getattr(request, key) for key in values}, registry))
     refuse_folders(request, registry)
-    check_components(read, own, request.options, registry)
+    check_components(read, own, request.options, registry, skips=bool(request.skip_unavailable))
     return request
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 PANELS = {
-    "Metrics and judges": ("metrics", "judges", "correct", "interval", "max_failed"),
+    "Metrics and judges": ("metrics", "skip_unavailable", "judges", "correct", "interval", "max_failed"),
     "Models, prompts and seeds": (
-        *("models", "prompts", "scenes", "seeds", "limit"),
+        *("models", "prompts", "default_prompts", "scenes", "seeds", "limit"),
         *("common_prompts", "noise", "options"),
     ),
     "Stopping early": ("until", "margin", "max_images"),

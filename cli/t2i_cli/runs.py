@@ -94,6 +94,8 @@ def _list_facts(run: Run) -> Iterator[tuple[str, str]]:
         made_by = f"{model.dist} {model.version}".strip()
         settings = "".join(f" {key}={value}" for key, value in model.settings.items())
         yield "model", f"{label}: {model.name}{settings} ({made_by})"
+    for name, why in manifest.left_out.items():
+        yield "left out", f"{name}: {why}"
     yield "prompts", ", ".join(request.prompts)
     yield "seeds", f"{len(request.seeds)}"
     for judge in manifest.judges:

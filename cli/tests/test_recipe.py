@@ -245,7 +245,7 @@ def test_the_command_line_overrides_a_recipe(tmp_path, monkeypatch):
         "options": ["a.k=2", "a.n.y=3"],
         "batch_size": "auto",
     }
-    monkeypatch.setattr("t2i_cli.request.check_components", lambda *_: None)  # none of these is installed
+    monkeypatch.setattr("t2i_cli.request.check_components", lambda *_, **__: None)  # none of these is installed
     made = make_request(given, recipe, Registry())
     assert made.metrics == ("a",)
     assert made.models == (ModelRequest("n"),)

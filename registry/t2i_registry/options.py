@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
-from t2i_core.api.errors import BadOption, did_you_mean, join_clauses
+from t2i_core.api.errors import BadOption, MissingOption, did_you_mean, join_clauses
 from t2i_core.api.fault_words import describe_fault, takes_value
 
 from .discovery import KINDS, normalize_name
@@ -180,6 +180,7 @@ def check_options(model: type[Options], values: Mapping[str, Any], whose: str) -
 
     Raises:
         BadOption: Some values are not valid; the message lists all problems in one line.
+        MissingOption: The only problem is that required options are not given.
     """
     from pydantic import ValidationError
 
@@ -197,7 +198,8 @@ def check_options(model: type[Options], values: Mapping[str, Any], whose: str) -
     found = [p for p in first.errors() if p["loc"][:1] not in lists]
     # once every list is read, the options may still not fit each other: a problem without a place
     found += [p for p in last.errors() if lists and (not p["loc"] or p["loc"][:1] in lists)]
-    raise BadOption(join_clauses(dict.fromkeys(_describe_problems(model, found, whose)))) from first
+    kind = MissingOption if all(problem["type"] == "missing" for problem in found) else BadOption
+    raise kind(join_clauses(dict.fromkeys(_describe_problems(model, found, whose)))) from first
 
 
 _NO_LIST = ("list_type", "tuple_type", "set_type", "frozen_set_type")

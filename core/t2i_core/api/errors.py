@@ -57,6 +57,10 @@ class BadOption(T2IError):
     exit_code = 6
 
 
+class MissingOption(BadOption):
+    """A component needs an option that has no default, and the user has not set it."""
+
+
 class MissingDependency(T2IError):
     """A distribution or system part that must be installed first."""
 

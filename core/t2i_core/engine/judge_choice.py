@@ -40,6 +40,11 @@ def list_panels(needs: Sequence[Need], finder: ComponentFinder) -> list[Panel]:
     return list(dict.fromkeys(panels)) or [tuple(() for _ in needs)]
 
 
+def name_panel(panel: Panel) -> str:
+    """Return the judges that the user names for the needs of a metric, as the user names them."""
+    return ", ".join(dict.fromkeys(word for words in panel for word in words))
+
+
 def _list_serving(need: Need, words: Sequence[str], finder: ComponentFinder) -> list[str]:
     """Return the named judges that serve a need: those named with its capability, or else all that can."""
     if not need.is_judged:

@@ -57,6 +57,8 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "until": request.until,
             "margin": request.margin,
             "max_images": request.max_images,
+            "default_prompts": request.default_prompts,
+            "skip_unavailable": list(request.skip_unavailable),
             "scenes": request.scenes,
             "interval": request.interval,
             "noise": request.noise,
@@ -105,6 +107,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
         "platform": platform.platform(),
         "packages": _read_packages(),
         "judges": _list_judges(plan),
+        "left_out": dict(plan.left_out),
     }
     return Manifest.model_validate({**fields, **outcome})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from .component_finder import ComponentFinder
 from .device_choice import settle_device
 from .executors import find_executor
 from .job import Job, SampleSet, name_panels
-from .judge_choice import Panel, list_panels
+from .judge_choice import Panel, list_panels, name_panel
 from .model_list import bring_models, label_generator, list_models
 from .need_service import serve_needs
 from .observation_rounds import refuse_unfit_rounds
@@ -36,6 +36,7 @@ from .run_identity import identify_job, identify_samples, make_folder_name
 from .sample import Model, SampleGrid
 from .settled_metric import SettledMetric, settle_metric
 from .stopping_rule import StoppingRule, make_stopping_rule
+from .unavailable_metrics import UnavailableMetrics
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Plan:
         is_settled: False in a dry run if the identity depends on files that are not on this machine.
         stopping: When the run stops early; the jobs then hold the most that it draws. None without `--until`. Only
             that there is a rule belongs to the run's identity, so that a change of the rule is noticed.
+        left_out: Why each metric that is left out cannot run here, by its name.
     """
 
     request: Request
@@ -73,6 +75,7 @@ class Plan:
     budget: Budget
     is_settled: bool = True
     stopping: StoppingRule | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sample_sets(self) -> tuple[SampleSet, ...]:
@@ -150,14 +153,22 @@ class _Planner:
             if metric not in metrics:
                 metrics.append(metric)
         domains = {m.component.info.domain.name: m.component.info.domain for m in models}
-        settled = [{name: settle_metric(m, domain, finder) for name, domain in domains.items()} for m in metrics]
+        absent = UnavailableMetrics(metrics, request.skip_unavailable)
+        settled = []
+        for metric in metrics:
+            with absent.collect(metric):
+                settled.append({name: settle_metric(metric, domain, finder) for name, domain in domains.items()})
         refuse_unneeded_judges(
             request.judges,
             {one.component.spec: one.instance.needs for each in settled for one in each.values()}
             or {"t2i generate": ()},
             lambda name: finder.resolver.component("judge", name, request.options),
         )
-        asked = [own for each in settled for own in self.make_panels(each, models)]
+        asked: list[list[Job]] = []
+        for each in settled:
+            with absent.collect(next(iter(each.values())).component.spec):
+                asked += self.make_panels(each, models, absent)
+        finder.notes += absent.settle(len(asked))
         people = self.find_people([own[0] for own in asked])
         if request.common_prompts and asked:
             asked = self.share_prompts(asked)
@@ -165,7 +176,8 @@ class _Planner:
         jobs = [job for own in asked for job in self.add_bounds(own)]
         refuse_unfit_rounds(jobs, request)
         images = [] if metrics else [self.make_sample_set(model) for model in models]
-        finder.refuse_unused()
+        if not absent.left_out:  # else options may be for their judges
+            finder.refuse_unused()
         if request.shard:
             part, parts = request.shard
             finder.notes.append(f"only part {part} of {parts} of the prompts and seeds")
@@ -189,10 +201,13 @@ class _Planner:
             finder.budget,
             finder.is_settled,
             stopping,
+            absent.left_out,
         )
 
-    def make_panels(self, settled: Mapping[str, SettledMetric], models: Sequence[Model]) -> list[list[Job]]:
-        """Return the jobs of one metric, settled for each domain by name, for each panel of judges."""
+    def make_panels(
+        self, settled: Mapping[str, SettledMetric], models: Sequence[Model], absent: UnavailableMetrics
+    ) -> list[list[Job]]:
+        """Return the jobs of one metric, settled for each domain by name, for each panel of judges here."""
         first = settled[models[0].component.info.domain.name]
         if isinstance(first.instance, PairMetric):
             if len(models) < 2:
@@ -202,11 +217,14 @@ class _Planner:
             model_sets: list[tuple[Model, ...]] = [tuple(models)]
         else:
             model_sets = [(model,) for model in models]
-        panels = [
-            [self.make_job(settled[of[0].component.info.domain.name], of, panel) for of in model_sets]
-            for panel in list_panels(first.instance.needs, self.finder)
-        ]
-        return name_panels(panels)
+        found: list[list[Job]] = []
+        panels = list_panels(first.instance.needs, self.finder)
+        for panel in panels:
+            with absent.collect(first.component.spec, name_panel(panel) if len(panels) > 1 else ""):
+                found.append(
+                    [self.make_job(settled[of[0].component.info.domain.name], of, panel) for of in model_sets]
+                )
+        return name_panels(found)
 
     def make_job(self, settled: SettledMetric, models: tuple[Model, ...], panel: Panel) -> Job:
         """Return a metric on models of one domain, judged by one panel."""

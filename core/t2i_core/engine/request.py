@@ -156,6 +156,12 @@ class Request:
         ),
         CommandOption("NAME|FILE", repeated=True, completes="prompt_source"),
     ] = ()
+    default_prompts: Annotated[
+        str | None,
+        AfterValidator(lambda name: name and expand_home(name)),
+        Field(description="Prompts of metrics without default prompts, if --prompts is not given."),
+        CommandOption("NAME|FILE", commands=("eval",), completes="prompt_source"),
+    ] = None
     scenes: Annotated[
         str | None,
         AfterValidator(lambda name: name and expand_home(name)),
@@ -180,6 +186,15 @@ class Request:
         Field(description="People's labels of drawn images, by which the judge's errors are corrected."),
         CommandOption("people:FILE", commands=("eval",)),
     ] = None
+    skip_unavailable: Annotated[
+        tuple[str, ...],
+        ReadBy(read_names(str), str | list[str]),
+        Field(
+            description="Metric to leave out if it cannot run here (a package, weights, a key or an option is "
+            "missing), or all. Otherwise such a metric is refused before anything runs."
+        ),
+        CommandOption("NAME|all", repeated=True, commands=("eval",), completes="metric"),
+    ] = ()
     sinks: Annotated[
         tuple[str | SinkInfo, ...],
         ReadBy(read_names(str, SinkInfo), str | list[str]),

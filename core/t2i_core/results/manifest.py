@@ -27,6 +27,8 @@ class RequestRecord(Typed):
     until: str | None = Field(None, description="`--until`, or null")
     margin: Number | None = Field(None, description="`--margin`, or null")
     max_images: Count | None = Field(None, description="`--max-images`, or null")
+    default_prompts: str | None = Field(None, description="`--default-prompts`, or null")
+    skip_unavailable: list[str] = Field([], description="`--skip-unavailable`")
     scenes: str | None = Field(None, description="`--scenes`, or null")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")
     noise: Literal["shared", "per-prompt"] = Field(description="`--noise`")
@@ -192,6 +194,11 @@ class Manifest(Typed):
         "that worked on this run, those with `--shard` included, but for those that were killed; left out if "
         "nothing was spent",
         exclude_if=lambda spent: not spent,
+    )
+    left_out: dict[str, str] = Field(
+        {},
+        description="with `--skip-unavailable`: why each metric that was left out could not run",
+        exclude_if=lambda left_out: not left_out,
     )
     results: list[Result] = Field([], description="as `--json` prints them")
     comparisons: list[Comparison] = Field([], description="as `--json` prints them")

@@ -1,0 +1,72 @@
+"""Suites: recipes that ship with plugins, and are named instead of written.
+
+A plugin names its own package in the entry-point group `t2i.suites`, under the suite's name:
+
+    [project.entry-points."t2i.suites"]
+    standard = "t2i_suites"         # the file t2i_suites/standard.yaml
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from t2i_core.api.errors import AmbiguousName, BadRecipe, BrokenPlugin, UnknownName
+from t2i_core.api.extension import Extension
+from t2i_core.io.text_file import read_text
+from t2i_core.io.yaml_file import MAX_BYTES
+from t2i_registry import Registry
+
+from .recipe import Recipe, parse_recipe
+
+GROUP = "t2i.suites"
+
+
+def load_suite(name: str, registry: Registry) -> Recipe:
+    """Return the recipe of a suite.
+
+    Args:
+        name: `NAME` or `DISTRIBUTION/NAME`.
+        registry: Finds the suites.
+
+    Raises:
+        UnknownName: No installed plugin has the suite.
+        AmbiguousName: Several have it.
+        BrokenPlugin: Its file cannot be found or is not valid.
+    """
+    plugin = _find_suite(name, registry)
+    path = _find_file(plugin)
+    try:
+        return replace(parse_recipe(read_text(path, BadRecipe, MAX_BYTES), f"suite {name}"), is_suite=True)
+    except BadRecipe as error:
+        raise BrokenPlugin(f"plugin {plugin.origin}: {error}") from error
+
+
+def _find_suite(name: str, registry: Registry) -> Extension:
+    dist, _, own_name = name.rpartition("/")
+    offered = registry.list_extensions(GROUP)
+    found = [each for each in offered if each.name == own_name and dist in ("", each.dist)]
+    if not found:
+        missing = registry.find_missing_dist(own_name)
+        known = ", ".join(each.name for each in offered)
+        hint = f"install {missing}" if missing else f"installed are {known}" if known else "none is installed"
+        raise UnknownName.among("suite", name, [each.name for each in offered], hint)
+    if len(found) > 1:
+        ways = " or ".join(f"{each.dist}/{each.name}" for each in found)
+        raise AmbiguousName(f"suite {name!r} is offered by several distributions; write {ways}")
+    return found[0]
+
+
+def _find_file(plugin: Extension) -> Path:
+    """Return the file of a suite, without importing the package that has it."""
+    package, *below = plugin.target.split(".")
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError) as error:  # a module that is half imported has no spec
+        raise BrokenPlugin(f"plugin {plugin.origin}: suite {plugin.name!r}: {error}") from error
+    for folder in [] if spec is None else spec.submodule_search_locations or ():
+        path = Path(folder, *below) / f"{plugin.name}.yaml"
+        if path.is_file():
+            return path
+    raise BrokenPlugin(f"plugin {plugin.origin}: the package {plugin.target} has no file {plugin.name}.yaml")

@@ -1,0 +1,68 @@
+"""Suites: recipes that plugins ship under a name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RUDE = "raise SystemExit('imported')"
+
+
+@pytest.fixture
+def bring(install, site):
+    """Install a distribution with a suite, whose package cannot be imported."""
+
+    def bring(dist, name, text):
+        package = dist.replace("-", "_")
+        install(dist, {"t2i.suites": {name: package}}, {f"{package}.plugin": RUDE})
+        (site / package / "__init__.py").write_text(RUDE)
+        if text:
+            (site / package / f"{name}.yaml").write_text(text)
+
+    return bring
+
+
+TWO = "metrics: [brightness]\nprompts: four\nseeds: 2\n"
+
+
+def test_a_suite_runs_with_the_model_of_the_command_line(toy, bring, t2i):
+    bring("t2i-doe", "nightly", TWO)
+    done = t2i("eval", "--suite", "nightly", "--model", "grey", "--json")
+    assert done.exit_code == 0, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    assert (result["metric"], result["model"], result["prompts"]) == ("brightness", "grey", "four")
+
+
+def test_the_command_line_overrides_a_suite_and_adds_metrics(toy, bring, t2i):
+    bring("t2i-doe", "nightly", TWO)
+    words = ["eval", "--suite", "t2i-doe/nightly", "--model", "grey", "--seeds", "3", "--dry-run", "--json"]
+    (job,) = json.loads(t2i(*words).stdout)["jobs"]
+    assert job["seeds"] == [0, 1, 2]
+    twice = t2i(*words, "--metric", "toy/brightness")
+    assert [job["metric"] for job in json.loads(twice.stdout)["jobs"]] == ["brightness", "toy/brightness"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--suite", "nightli"], 3, "unknown suite 'nightli': did you mean 'nightly'?"),
+        (["--suite", "gone"], 4, "the package t2i_gone has no file gone.yaml"),
+        (["--suite", "wrong"], 4, "suite wrong: line 1, metric: unknown key 'metric': did you mean 'metrics'?"),
+        (["--suite", "nightly", "--recipe", "r.yaml"], 2, "--suite and --recipe cannot be given together"),
+    ],
+)
+def test_errors(toy, bring, t2i, words, code, said):
+    bring("t2i-doe", "nightly", TWO)
+    bring("t2i-gone", "gone", "")
+    bring("t2i-wrong", "wrong", "metric: [brightness]\n")
+    done = t2i("eval", *words, "--model", "grey")
+    assert done.exit_code == code
+    assert said in done.stderr
+
+
+def test_a_suite_of_two_distributions_is_ambiguous(toy, bring, t2i):
+    for dist in ("t2i-doe", "t2i-roe"):
+        bring(dist, "nightly", TWO)
+    done = t2i("eval", "--suite", "nightly", "--model", "grey")
+    assert (done.exit_code, "write t2i-doe/nightly or t2i-roe/nightly" in done.stderr) == (5, True)

@@ -1,0 +1,1 @@
+"""Suites: recipes that `t2i eval --suite NAME` runs."""
