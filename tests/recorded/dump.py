@@ -27,7 +27,8 @@ def main(folder: Path, names: list[str]) -> None:
         answers = Answers.read()
         for entry in ENTRIES:
             if not names or entry.name in names:
-                write_found(folder, entry.name, run_entry(entry, player(answers), Path(scratch) / entry.name / "run"))
+                out = Path(scratch, entry.name, "run")
+                write_found(folder, entry.name, run_entry(entry, player(answers), out))
 
 
 if __name__ == "__main__":
