@@ -30,6 +30,7 @@ from t2i_core.api.metric_output import Measure, Row
 from t2i_core.api.observation import Observation, Pixels, QueryShape, find_capability, list_capabilities
 from t2i_core.api.observation_codec import decode, encode
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
+from t2i_core.api.prompt_question import PromptQuestion
 from t2i_core.api.study import Study
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest, Request
@@ -58,8 +59,8 @@ CONTRACTS = [
     metric_input.Derive, metric_input.Unit, metric_input.Observed, metric_input.Sample, metric_output.Row,
     metric_output.Rows, study.Analysis,
     evidence.Evidence,
-    Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
-    Query, QueryShape, *CAPABILITIES,
+    Prompt, PromptQuestion, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image,
+    Truth, Instance, Query, QueryShape, *CAPABILITIES,
 ]  # fmt: skip
 
 

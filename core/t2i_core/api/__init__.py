@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .prompt import Relation as Relation
     from .prompt import Scene as Scene
     from .prompt import SceneObject as SceneObject
+    from .prompt_question import PromptQuestion as PromptQuestion
     from .sink import Sink as Sink
     from .study import Analysis as Analysis
     from .study import Study as Study
@@ -101,6 +102,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ObjectClass",
         "Relation",
     ),
+    "prompt_question": ("PromptQuestion",),
     "options": (
         "Options",
         "BoundedOptions",

@@ -7,9 +7,12 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .digest import digest_data
+
+if TYPE_CHECKING:
+    from .prompt_question import PromptQuestion
 
 RESERVED = frozenset(
     {"metric", "model", "model_a", "model_b", "prompt", "text", "cluster", "seed", "seeds", "left_out"}
@@ -172,6 +175,7 @@ class Prompt:
         cluster: Prompts of one cluster are resampled together. If None, each prompt is its own cluster.
         references: Captions of one image, of which `text` may be one; captions of generated images are compared
             with them.
+        questions: What is asked about its images, with the right answers.
     """
 
     id: str
@@ -183,6 +187,7 @@ class Prompt:
     answer: int | None = None
     cluster: str | None = None
     references: tuple[str, ...] = ()
+    questions: tuple[PromptQuestion, ...] = ()
 
     @property
     def cluster_id(self) -> str:

@@ -17,6 +17,7 @@ from ..api.facet_levels import join_levels
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import PromptSourceInfo, Setup
 from ..api.prompt import RESERVED, ObjectClass, Prompt, Scene, find_invalid_facet, is_writable
+from ..api.prompt_question import PromptQuestion, find_repeated_id
 from .component import Component
 
 
@@ -94,6 +95,15 @@ def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tu
         if not (isinstance(p.references, tuple) and all(isinstance(t, str) and t.strip() for t in p.references)):
             raise BadPrompts(
                 f"prompts {name!r}: the references of {p.id!r} must be a tuple of texts, none of them blank"
+            )
+        if not (isinstance(p.questions, tuple) and all(isinstance(q, PromptQuestion) for q in p.questions)):
+            raise BadPrompts(
+                f"prompts {name!r}: the questions of {p.id!r} must be a tuple of PromptQuestion "
+                "(t2i_core.api.prompt_question.parse_questions reads plain data)"
+            )
+        if (twice_asked := find_repeated_id(p.questions)) is not None:
+            raise BadPrompts(
+                f"prompts {name!r}: two questions of {p.id!r} have the id {twice_asked!r}; change one"
             )
         if not isinstance(p.scene, Scene | None):
             raise BadPrompts(

@@ -50,9 +50,21 @@ def identify_samples(samples: SampleSet) -> dict[str, Any]:
 
 
 def _identify_prompt(p: Prompt) -> str:
-    fields = [p.id, p.scene_digest, list(p.images), list(p.texts), p.answer, p.cluster_id, dict(p.facets)]
+    fields: list[Any] = [
+        p.id,
+        p.scene_digest,
+        list(p.images),
+        list(p.texts),
+        p.answer,
+        p.cluster_id,
+        dict(p.facets),
+    ]
     # only if there are any, so that all other runs keep their identity
-    return digest_data([*fields, list(p.references)] if p.references else fields)
+    if p.references or p.questions:
+        fields.append(list(p.references))
+    if p.questions:
+        fields.append([question.to_json() for question in p.questions])
+    return digest_data(fields)
 
 
 def make_folder_name(jobs: Sequence[Job], images: Sequence[SampleSet], digest: str) -> str:

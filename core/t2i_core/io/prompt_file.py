@@ -11,6 +11,8 @@ A record is one line of text, one row of CSV or one JSON object. Its fields are:
 |                   | `dog; two red cars`; without a prompt, t2i writes the text too                       |
 | relations         | optional: relations of these objects: `[["dog", "left of", "car"]]`                  |
 | scene             | instead of the two: the scene as `Scene.to_json` writes it (in CSV as JSON)          |
+| questions         | optional: questions about the images: `["Is there a dog?", {"text": "Is it red?",     |
+|                   | "parents": ["1"]}]` (see `PromptQuestion`); in CSV as JSON, or texts separated by `;` |
 | any other         | a facet; blank cells are ignored                                                     |
 
 JSON lines may also have the fields `facets`, `images` (paths relative to the file), `texts`, `answer`, `cluster`
@@ -94,6 +96,7 @@ def _write_prompt(prompt: Prompt) -> dict[str, Any]:
         "answer": prompt.answer,
         "cluster": prompt.cluster,
         "references": list(prompt.references),
+        "questions": [question.to_json() for question in prompt.questions],
     }
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
 
@@ -138,7 +141,7 @@ def _number(prompt: Prompt, seen: Mapping[str, tuple[Prompt, PromptRecord]], cou
 def _digest_expectation(prompt: Prompt) -> str:
     """Return a digest of everything but id and text, the same for prompts that expect the same."""
     own = [prompt.images, prompt.texts, prompt.answer, prompt.cluster, dict(prompt.facets), prompt.references]
-    return digest_data([prompt.scene_digest, own])
+    return digest_data([prompt.scene_digest, own, [question.to_json() for question in prompt.questions]])
 
 
 def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from ..api.digest import digest_data
 from ..api.errors import BadPrompts, did_you_mean
 from ..api.prompt import RESERVED, Prompt, Scene, find_invalid_facet
+from ..api.prompt_question import PromptQuestion, parse_questions
 from .scene_grammar import write_scene
 from .short_scene import parse_objects
 
@@ -20,7 +21,7 @@ FILE_FIELDS = ("file", "file_name", "image")
 IMAGE_FIELDS = (*FILE_FIELDS, "seed")
 KNOWN_FIELDS = (
     *TEXT_FIELDS, *IMAGE_FIELDS, "id", "objects", "relations", "scene", "facets", "images", "texts", "answer",
-    "cluster", "references",
+    "cluster", "references", "questions",
 )  # fmt: skip
 """Fields that are not facets."""
 
@@ -98,6 +99,7 @@ class PromptRecord:
             answer=self._read_answer(),
             cluster=self._read_string("cluster") if "cluster" in self.fields else None,
             references=self._read_references(),
+            questions=self._read_questions(),
         )
 
     def _read_string(self, field: str) -> str:
@@ -117,6 +119,16 @@ class PromptRecord:
         if not all(text.strip() for text in references):
             self.fail("references", "must not hold blank texts; delete them")
         return references
+
+    def _read_questions(self) -> tuple[PromptQuestion, ...]:
+        data = self.fields.get("questions", [])
+        try:
+            if isinstance(data, str):
+                lists = data.lstrip().startswith("[")
+                data = json.loads(data) if lists else [part for part in map(str.strip, data.split(";")) if part]
+            return parse_questions(data)
+        except (ValueError, RecursionError) as error:
+            self.fail("questions", str(error))
 
     def _find_image(self, name: str) -> str:
         path = self.path.parent / name
