@@ -12,11 +12,11 @@ import pytest
 from t2i_core.api import Failure, JudgeInfo, PromptSourceInfo, TextReply
 from t2i_core.api.budget import Budget
 from t2i_core.api.errors import BadFolder, BadPrompts, BrokenPlugin, CostLimitReached, FailedRun, NoJudge
+from t2i_core.api.language_model import find_language_model
 from t2i_core.api.progress import Silent
+from t2i_core.io.kept_replies import KeptReplies
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_prompt_sources
-from t2i_wordnet_hypernymy.predictions.answers import KeptAnswers
-from t2i_wordnet_hypernymy.predictions.chat import find_model
 from t2i_wordnet_hypernymy.predictions.command import taxonomy_predictions
 from t2i_wordnet_hypernymy.predictions.concepts import read_targets
 from t2i_wordnet_hypernymy.predictions.prediction import describe_cost, predict, write_predictions
@@ -141,19 +141,19 @@ def test_each_message_is_asked_once_and_answers_are_kept(
     resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path
 ) -> None:
     targets = read_targets([str(concepts)], resolver, {}, "auto")
-    model = find_model("speaker", resolver, {})
+    model = find_language_model("speaker", resolver, {}, "predictions")
     out = tmp_path / "predictions.csv"
     assert "3 for predictions and at most 3 for definitions" in describe_cost(
-        targets, True, KeptAnswers.beside(out, model), "speaker"
+        targets, True, KeptReplies.beside(out, model), "speaker"
     )
-    predictions = predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
+    predictions = predict(targets, True, model, KeptReplies.beside(out, model), Silent(), Budget())
     assert len(speaker.asked) == len(set(speaker.asked)) == 6
     write_predictions(predictions, out)
     with out.open() as file:
         rows = list(csv.DictReader(file))
     assert [row["subset"] for row in rows] == ["p-hypernymy", "p-hyponymy", "p-mixing"]
     assert {(row["lemma"], row["definition"]) for row in rows} == {("Hunting dog", "a kind of thing")}
-    assert predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget()) == predictions
+    assert predict(targets, True, model, KeptReplies.beside(out, model), Silent(), Budget()) == predictions
     assert len(speaker.asked) == 6
 
 
@@ -161,18 +161,18 @@ def test_a_run_that_breaks_off_resumes(
     resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path
 ) -> None:
     targets = read_targets([str(concepts)], resolver, {}, "auto")
-    model = find_model("speaker", resolver, {})
+    model = find_language_model("speaker", resolver, {}, "predictions")
     out = tmp_path / "predictions.csv"
     speaker.stop_after = 2
     with pytest.raises(FailedRun):
-        predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
+        predict(targets, True, model, KeptReplies.beside(out, model), Silent(), Budget())
     assert not out.exists()
     path = tmp_path / "predictions.csv.answers.jsonl"
     path.write_bytes(path.read_bytes()[:-20])  # as a kill leaves it in the middle of a line
     speaker.stop_after = None
-    predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
+    predict(targets, True, model, KeptReplies.beside(out, model), Silent(), Budget())
     assert len(speaker.asked) == 7  # the damaged answer is asked again, the other is not
-    predict(targets, True, model, KeptAnswers.beside(out, model), Silent(), Budget())
+    predict(targets, True, model, KeptReplies.beside(out, model), Silent(), Budget())
     assert len(speaker.asked) == 7
 
 
@@ -180,8 +180,8 @@ def test_predictions_stop_at_the_limit_of_costs_and_resume(
     resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path
 ) -> None:
     targets = read_targets([str(concepts)], resolver, {}, "auto")
-    model = find_model("speaker", resolver, {})
-    answers = KeptAnswers.beside(tmp_path / "predictions.csv", model)
+    model = find_language_model("speaker", resolver, {}, "predictions")
+    answers = KeptReplies.beside(tmp_path / "predictions.csv", model)
     with pytest.raises(CostLimitReached) as caught:
         predict(targets, True, model, answers, Silent(), Budget(4.5))
     assert (caught.value.spent, caught.value.done) == (4, "1 of 3 definitions by speaker are made")
@@ -205,9 +205,9 @@ def test_the_command_says_what_it_spent(
 def test_an_error_names_the_kept_answers_only_if_there_are_some(
     answered: int, kept: bool, resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path
 ) -> None:
-    model = find_model("speaker", resolver, {})
+    model = find_language_model("speaker", resolver, {}, "predictions")
     speaker.stop_after = answered
-    answers = KeptAnswers.beside(tmp_path / "predictions.csv", model)
+    answers = KeptReplies.beside(tmp_path / "predictions.csv", model)
     with pytest.raises(FailedRun) as caught:
         predict(read_targets([str(concepts)], resolver, {}, "auto"), True, model, answers, Silent(), Budget())
     assert (str(answers.path) in str(caught.value)) == answers.path.exists() == kept
@@ -216,27 +216,27 @@ def test_an_error_names_the_kept_answers_only_if_there_are_some(
 def test_a_judge_without_replies_is_refused(resolver: StaticResolver) -> None:
     info = JudgeInfo(name="eye", summary="Sees.", capabilities={"reward": frozenset()}, create=lambda setup: None)
     with pytest.raises(NoJudge):
-        find_model("eye", StaticResolver(info), {})
+        find_language_model("eye", StaticResolver(info), {}, "predictions")
 
 
 def test_another_answer_is_the_plugins_fault(
     resolver: StaticResolver, speaker: Speaker, concepts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Speaker, "observe", lambda self, capability, queries: ((q, "dog") for q in queries))
-    model = find_model("speaker", resolver, {})
+    model = find_language_model("speaker", resolver, {}, "predictions")
     targets = read_targets([str(concepts)], resolver, {}, "auto")
     with pytest.raises(BrokenPlugin):
-        predict(targets, True, model, KeptAnswers.beside(tmp_path / "p.csv", model), Silent(), Budget())
+        predict(targets, True, model, KeptReplies.beside(tmp_path / "p.csv", model), Silent(), Budget())
 
 
 def test_bad_input_is_refused_before_anything_is_asked(
     resolver: StaticResolver, speaker: Speaker, tmp_path: Path
 ) -> None:
-    model = find_model("speaker", resolver, {})
+    model = find_language_model("speaker", resolver, {}, "predictions")
     with pytest.raises(BadFolder):
-        KeptAnswers.beside(tmp_path / "no folder" / "p.csv", model)
+        KeptReplies.beside(tmp_path / "no folder" / "p.csv", model)
     with pytest.raises(BadFolder):
-        KeptAnswers.beside(tmp_path, model)
+        KeptReplies.beside(tmp_path, model)
     (tmp_path / "bad.csv").write_text("synset,lemma\nno_such_word.n.01,x\n")
     with pytest.raises(BadPrompts):
         read_targets([str(tmp_path / "bad.csv")], resolver, {}, "auto")

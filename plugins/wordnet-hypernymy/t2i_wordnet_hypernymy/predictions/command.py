@@ -59,22 +59,22 @@ def taxonomy_predictions(
     Each answer is kept as it arrives in FILE.answers.jsonl, so that the same command resumes.
     """
     from t2i_core.api.budget import Budget
+    from t2i_core.api.language_model import find_language_model
     from t2i_core.api.prices import refuse_unknown_price
     from t2i_core.api.progress_display import show_progress
     from t2i_core.api.resolver import installed_resolver
+    from t2i_core.io.kept_replies import KeptReplies
 
-    from .answers import KeptAnswers
-    from .chat import find_model
     from .concepts import read_targets
     from .prediction import describe_cost, predict, write_predictions
 
     resolver = installed_resolver()
     options = resolver.read_options(option or [])
     targets = read_targets(concepts or ["easy-concepts", "wordnet-random"], resolver, options, task)[:limit]
-    found = find_model(model, resolver, options)
+    found = find_language_model(model, resolver, options, "predictions")
     if max_cost is not None:
         refuse_unknown_price(found)
-    answers = KeptAnswers.beside(out, found)
+    answers = KeptReplies.beside(out, found)
     print(describe_cost(targets, definitions, answers, model), file=sys.stderr)
     if dry_run:
         return

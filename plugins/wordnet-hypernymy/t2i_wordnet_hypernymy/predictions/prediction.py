@@ -10,13 +10,13 @@ from pathlib import Path
 from t2i_core.api import Failure, JudgeInfo
 from t2i_core.api.budget import Budget
 from t2i_core.api.errors import FailedRun
+from t2i_core.api.language_model import ask_language_model
 from t2i_core.api.progress import Progress
 from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.files.spreadsheet import escape
+from t2i_core.io.kept_replies import KeptReplies
 from t2i_core.results.output_file import write_atomically
 
-from .answers import KeptAnswers
-from .chat import ask
 from .questions import Target, ask_for_definition, read_definition, read_lemma
 
 
@@ -37,7 +37,7 @@ class Prediction:
     subset: str
 
 
-def describe_cost(targets: Sequence[Target], definitions: bool, answers: KeptAnswers, model: str) -> str:
+def describe_cost(targets: Sequence[Target], definitions: bool, answers: KeptReplies, model: str) -> str:
     """Return how many requests are to come, as one line."""
     words = {target.question for target in targets}
     open_words = {message for message in words if answers.find(message) is None}
@@ -57,7 +57,7 @@ def predict(
     targets: Sequence[Target],
     definitions: bool,
     model: ResolvedComponent[JudgeInfo],
-    answers: KeptAnswers,
+    answers: KeptReplies,
     progress: Progress,
     budget: Budget,
 ) -> list[Prediction]:
@@ -83,13 +83,13 @@ def predict(
     return [_read_prediction(target, definitions, answers) for target in targets]
 
 
-def _ask_definition(target: Target, answers: KeptAnswers) -> str | None:
+def _ask_definition(target: Target, answers: KeptReplies) -> str | None:
     """Return the message for the definition of a target's prediction; None without a prediction."""
     lemma = read_lemma(answers.find(target.question) or "")
     return None if lemma is None else ask_for_definition(lemma, target.question)
 
 
-def _read_prediction(target: Target, definitions: bool, answers: KeptAnswers) -> Prediction:
+def _read_prediction(target: Target, definitions: bool, answers: KeptReplies) -> Prediction:
     lemma = read_lemma(answers.find(target.question) or "")
     message = _ask_definition(target, answers) if definitions else None
     definition = read_definition(answers.find(message) or "") if message else None
@@ -101,7 +101,7 @@ def _ask_all(
     title: str,
     read: Callable[[str], str | None],
     model: ResolvedComponent[JudgeInfo],
-    answers: KeptAnswers,
+    answers: KeptReplies,
     progress: Progress,
     budget: Budget,
 ) -> None:
@@ -111,7 +111,7 @@ def _ask_all(
         return
     failed: list[str] = []
     with progress.task(title, len(wanted), "answers") as task:
-        for message, answer in ask(model, wanted, budget):
+        for message, answer in ask_language_model(model, wanted, budget):
             if isinstance(answer, Failure):
                 failed.append(answer.reason)
             elif read(answer) is None:

@@ -1,4 +1,4 @@
-"""A language model of another plugin, which the registry finds."""
+"""Messages to a language model of any plugin, for commands that have one write or predict something."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from t2i_core.api import Failure, JudgeInfo, Query, TextReply
-from t2i_core.api.budget import Budget
-from t2i_core.api.errors import BrokenPlugin, NoJudge
-from t2i_core.api.plugin_guard import describe_component, guard_plugin
-from t2i_core.api.resolver import OptionTable, ResolvedComponent, Resolver
+from .budget import Budget
+from .capabilities.reply import TextReply
+from .errors import BrokenPlugin, NoJudge
+from .failure import Failure
+from .judge import Query
+from .plugin_guard import describe_component, guard_plugin
+from .plugin_info import JudgeInfo
+from .resolver import OptionTable, ResolvedComponent, Resolver
 
 REPLY = "reply"
 
 
-def find_model(spec: str, resolver: Resolver[Any], options: OptionTable) -> ResolvedComponent[JudgeInfo]:
+def find_language_model(
+    spec: str, resolver: Resolver[Any], options: OptionTable, purpose: str
+) -> ResolvedComponent[JudgeInfo]:
     """Return the judge of a name; nothing is loaded or asked.
+
+    Args:
+        spec: The judge's name, as the user would write it.
+        resolver: Finds it.
+        options: Its options.
+        purpose: What needs it, in the plural, for messages: `predictions`.
 
     Raises:
         NoJudge: It does not offer `reply`.
@@ -25,13 +36,13 @@ def find_model(spec: str, resolver: Resolver[Any], options: OptionTable) -> Reso
     found: ResolvedComponent[JudgeInfo] = resolver.component("judge", spec, options)
     if REPLY not in found.info.capabilities:
         raise NoJudge(
-            f"{spec} offers {', '.join(found.info.capabilities)}; predictions need {REPLY}: name a language "
+            f"{spec} offers {', '.join(found.info.capabilities)}; {purpose} need {REPLY}: name a language "
             "model, such as openai:gpt-4o-mini"
         )
     return found
 
 
-def ask(
+def ask_language_model(
     model: ResolvedComponent[JudgeInfo], messages: Sequence[str], budget: Budget
 ) -> Iterator[tuple[str, str | Failure]]:
     """Yield each message with the model's reply as soon as it arrives, or with a failure.

@@ -1,4 +1,4 @@
-"""Answers of a language model, kept in a file as they arrive."""
+"""Replies of a language model, kept in a file as they arrive, so that a command can be resumed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api.digest import digest_data
-from t2i_core.api.errors import BadFolder
-from t2i_core.api.options import select_result_options
-from t2i_core.api.resolver import ResolvedComponent
+from ..api.digest import digest_data
+from ..api.errors import BadFolder
+from ..api.options import select_result_options
+from ..api.resolver import ResolvedComponent
 
 
 @dataclass
-class KeptAnswers:
+class KeptReplies:
     """A file of JSON lines: an answer, the message that it answers, and a key of all that it depends on.
 
     A line that a killed process left incomplete counts as missing.
@@ -31,7 +31,7 @@ class KeptAnswers:
     kept: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def beside(cls, out: Path, model: ResolvedComponent[Any]) -> KeptAnswers:
+    def beside(cls, out: Path, model: ResolvedComponent[Any]) -> KeptReplies:
         """Return the file of answers beside an output file, with the answers that it holds.
 
         Raises:
