@@ -80,6 +80,22 @@ DOMAIN = Domain(
             metric: Defaults(prompts="captions-mini", seeds=1)
             for metric in ("bleu", "cider", "meteor", "rouge-l", "spice")
         },
+        # mini-detector answers questions from their scenes; no trained judge of this domain answers other ones
+        "vqascore": Defaults(prompts="questions-mini", seeds=1),
+        "tifa": Defaults(prompts="tifa-mini", seeds=1),
+        **{
+            metric: Defaults(prompts="questions-mini", seeds=1, judges=_COLOURED)
+            for metric in ("dsg", "soft-tifa")
+        },
+        "dpg-bench": Defaults(
+            prompts="questions-mini", seeds=4, judges=_COLOURED, options={"variant": "corrected"}
+        ),
+        "t2i-compbench": Defaults(
+            prompts="questions-mini",
+            seeds=1,
+            judges=_COLOURED | _CLIP,
+            options={"tasks": ["attribute", "spatial", "numeracy"]},
+        ),
     },
 )
 
@@ -94,6 +110,11 @@ _ORACLE = (
     "annotations.py", "captions.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py",
     "phrases.py", "question_answers.py", "scene_match.py", "statements.py", "streams.py", "taxonomy.py",
     "vocabulary.py", "wording.py",
+)  # fmt: skip
+#: Source files on which scenes with questions depend.
+_QUESTIONED = (
+    "data/*.json", "names.py", "palette.py", "phrases.py", "scene_question_prompts.py", "statements.py",
+    "streams.py", "taxonomy.py", "vocabulary.py", "wording.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
 #: Defaults of `mini` and its variants: the fewest steps without a loss, and the guidance with which most objects
@@ -275,6 +296,18 @@ def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
                 "wording.py",
             ),
         ),
+        PromptSourceInfo(
+            name="questions-mini",
+            summary="48 scenes with yes-no questions about their objects, counts, colours and relations.",
+            prompts=_questions_mini,
+            code=_QUESTIONED,
+        ),
+        PromptSourceInfo(
+            name="tifa-mini",
+            summary="The scenes of questions-mini, with questions that have choices.",
+            prompts=_tifa_mini,
+            code=_QUESTIONED,
+        ),
         _source("selfeval-mini", "SelfEval's six tasks about rendered scenes.", tasks),
         *(
             _source(f"selfeval-mini-{task}", f"Rendered scenes: {asked}.", (task,))
@@ -324,6 +357,18 @@ def _captions_mini(setup: Setup[Any]) -> Iterable[Prompt]:
     from t2i_miniworld.caption_prompts import prompts
 
     return prompts()
+
+
+def _questions_mini(setup: Setup[Any]) -> Iterable[Prompt]:
+    from t2i_miniworld.scene_question_prompts import prompts
+
+    return prompts()
+
+
+def _tifa_mini(setup: Setup[Any]) -> Iterable[Prompt]:
+    from t2i_miniworld.scene_question_prompts import choice_prompts
+
+    return choice_prompts()
 
 
 def _oracle(setup: Setup[Any]) -> Judge:
