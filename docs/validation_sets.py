@@ -30,7 +30,7 @@ from validation_runs import APART, ORACLE, SALTS, Said, kept
 
 PAGE = Path(__file__).with_name("validation.md")
 PART = re.compile(
-    "(?<=<!-- made by docs/validation_sets.py -->\n).*?(?=<!-- made by docs/validation_corr)", re.DOTALL
+    "(?<=<!-- made by docs/validation_sets.py -->\n).*?(?=<!-- made by docs/validation_ques)", re.DOTALL
 )
 EXTRAS = (0.0, 0.4)
 """Rates of images with an object too many."""

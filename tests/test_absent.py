@@ -82,7 +82,7 @@ def called(commands: list[tuple[list[str], list[str]]], folder: Path) -> list[tu
 
 def test_the_command_line_knows_which_plugin_of_ours_offers_what() -> None:
     offered: dict[str, str] = {}
-    for file in ROOT.glob("plugins/*/pyproject.toml"):
+    for file in sorted(ROOT.glob("plugins/*/pyproject.toml")):
         project = tomllib.loads(file.read_text())["project"]
         own = project.get("entry-points", {})
         groups = (own.get(group, {}) for group in (*KIND_OF_GROUP, EXECUTORS))

@@ -21,6 +21,7 @@ LIGHT = (
         "geneval",
         "paintskills",
         "people",
+        "questions",
         "report",
         "selfeval",
         "suites",

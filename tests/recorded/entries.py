@@ -48,6 +48,7 @@ _PAIRS = {"prompts": "tiam-5-2", "limit": 6, "seeds": "0-2"}
 _COLOURS = {"prompts": "tiam-color-2", "limit": 5, "seeds": 2, "judge": "mini-segmenter"}
 _SYNSETS = {"prompts": "wordnet-mini", "limit": 4, "seeds": "0-2"}
 _BIAS = {"limit": 4, "seeds": 2}
+_QUESTIONS = {"prompts": "questions-mini", "limit": 8, "seeds": 2}
 _SKILL = {"limit": 3, "seeds": 1}
 _TASKS = {"selfeval-mini": {"limit": 5}}
 _FEW = {"trials": 2, "steps": 5}
@@ -123,6 +124,13 @@ ENTRIES = (
            judge="oracle", options={"oracle": {"caption_error": 0.3}}),
     # a benchmark in a YAML file, with its own prompts
     _entry("yaml", "yaml:files/benchmark.yaml", (MIXED, FORGETFUL), seeds=2, judge="oracle"),
+    # questions
+    _entry("questions", "dsg soft-tifa vqascore t2i-compbench", (SOUND, MIXED), **_QUESTIONS, judge="oracle"),
+    _entry("questions-dpg", "dpg-bench", (SOUND,), **_QUESTIONS, judge="oracle", options={
+        "metric:dpg-bench": {"variant": "reference"},
+    }),
+    _entry("questions-tifa", "tifa", (SOUND,), **(_QUESTIONS | {"prompts": "tifa-mini"}), judge="oracle"),
+    _entry("questions-detected", "dsg dpg-bench", (SOUND, TINY), **_QUESTIONS),
     # people
     _entry("bias", "bias", (_simulator("plain"), TINY), **_BIAS),
     _entry("bias-person", "bias", (_simulator("plain"),), **_BIAS, options={"bias": {

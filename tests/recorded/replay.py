@@ -22,6 +22,7 @@ from recorded.recording import IMAGES, Answers, pixel_digest, read_image, write_
 from t2i_core import ModelRequest, evaluate
 from t2i_core.api import Failure, Features, Generated, Loading, ObjectClass, Prompt, Scene, SelfJudgingInfo
 from t2i_core.api.observation import find_capability
+from t2i_core.api.prompt_question import parse_questions
 from t2i_core.api.resolver import JudgeChoice, installed_resolver
 from t2i_core.engine.component import Component
 
@@ -160,6 +161,7 @@ def _plain(prompt: Prompt) -> dict[str, Any]:
         "answer": prompt.answer,
         "cluster": prompt.cluster,
         "references": list(prompt.references),
+        "questions": [question.to_json() for question in prompt.questions],
     }
     return {name: value for name, value in plain.items() if value not in (None, [], {})}
 
@@ -175,6 +177,7 @@ def _prompt(plain: Mapping[str, Any]) -> Prompt:
         answer=plain.get("answer"),
         cluster=plain.get("cluster"),
         references=tuple(plain.get("references", ())),
+        questions=parse_questions(plain.get("questions", [])),
     )
 
 

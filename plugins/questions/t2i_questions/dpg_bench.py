@@ -1,0 +1,83 @@
+"""The metric `dpg-bench`: Dense Prompt Graph Benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from t2i_core.api import Excluded, Failure, Image, Note, Prompt, PromptQuestion, Row, Setup, Unit
+
+from .dependencies import UnknownParent, find_valid_in_order, find_valid_with_ancestors
+from .grid import cut_grid
+from .judged_questions import JudgedQuestion, average, explain, map_parents, map_right
+from .options import DpgBenchOptions
+from .question_metric import QuestionMetric, write_answer_row
+
+VARIANTS = {
+    "reference": "variant reference: as the published code, with its faults (the first question of "
+    "the first prompt is "
+    "lost, dependencies work in the order of the rows, categories are those of the last picture)",
+    "corrected": "variant corrected: not comparable to published values, which have the faults of "
+    "the published code",
+}
+
+
+class DpgBench(QuestionMetric):
+    """Share of questions that are answered rightly and whose parents are, in the variant of the options."""
+
+    options: DpgBenchOptions
+
+    def __init__(self, setup: Setup[DpgBenchOptions]) -> None:
+        super().__init__(setup)
+        self._first: str | None = None
+
+    def check(self, prompts: Sequence[Prompt]) -> None:
+        """Refuse prompts without questions; remember the first, whose first question the reference loses."""
+        self._first = prompts[0].id if prompts and self.options.variant == "reference" else None
+        super().check(prompts)
+
+    def list_questions(self, prompt: Prompt) -> tuple[PromptQuestion, ...]:
+        """Return the questions, without those that the published code does not read."""
+        return prompt.questions[1:] if prompt.id == self._first else prompt.questions
+
+    def list_pictures(self, image: Image) -> list[Image]:
+        """Return the image, or the four pictures of a grid."""
+        return [image] if self.options.pictures == 1 else cut_grid(image)
+
+    def measure(self, unit: Unit) -> Iterator[Row | Note | Failure | Excluded]:
+        """Yield the score of one image, and the raw answer to each question about its pictures."""
+        observed = unit.one()
+        pictures = self.judge(observed)
+        if isinstance(pictures, Failure):
+            yield pictures
+            return
+        try:
+            validity = [self._find_valid(judged) for judged in pictures]
+        except UnknownParent as error:
+            yield Excluded(f"the published code leaves the image out: {error}")
+            return
+        scores = [
+            average(judged, {each.question.id: each.right and valid[each.question.id] for each in judged})
+            for judged, valid in zip(pictures, validity, strict=True)
+        ]
+        yield Row("dpg-bench", float(np.mean(scores)), because=self._explain(pictures, validity))
+        yield Note(VARIANTS[self.options.variant])
+        last = len(pictures) - 1
+        for number, judged in enumerate(pictures):
+            if number == last or self.options.variant == "corrected":
+                place = {"picture": number + 1} if last else {}
+                for each in judged:
+                    yield write_answer_row("answer", each, float(each.right), **place)
+        if self.options.variant == "corrected":
+            yield from self.list_notes(observed)
+
+    def _find_valid(self, judged: Sequence[JudgedQuestion]) -> dict[str, bool]:
+        rule = find_valid_in_order if self.options.variant == "reference" else find_valid_with_ancestors
+        return rule(map_right(judged), map_parents(judged))
+
+    @staticmethod
+    def _explain(pictures: Sequence[Sequence[JudgedQuestion]], validity: Sequence[Mapping[str, bool]]) -> str:
+        reasons = [explain(judged, valid) for judged, valid in zip(pictures, validity, strict=True)]
+        if len(reasons) == 1:
+            return reasons[0]
+        return ". ".join(f"picture {number}: {why}" for number, why in enumerate(reasons, 1) if why)

@@ -1,0 +1,127 @@
+"""The questions of a prompt with the answers about one picture, and why a score is what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from t2i_core.api import Detections, Failure, PromptQuestion, QuestionAnswer
+
+from .scene_detections import answer_by_detections
+
+MOST_REASONS = 10
+"""Number of questions that an explanation names."""
+
+
+@dataclass(frozen=True)
+class JudgedQuestion:
+    """A question with its answer.
+
+    Attributes:
+        question: The question.
+        said: The answer in words.
+        right: Whether it is right.
+        probability: Probability of the right answers by the judge, in [0, 1]; 1 or 0 if it gives none. Not divided
+            by the probability of all choices.
+        has_probability: True if the judge gives probabilities.
+    """
+
+    question: PromptQuestion
+    said: str
+    right: bool
+    probability: float
+    has_probability: bool
+
+
+def judge_questions(
+    questions: Sequence[PromptQuestion], answers: Sequence[QuestionAnswer]
+) -> list[JudgedQuestion] | Failure:
+    """Return the questions with their answers; a failure if a question was left open."""
+    found = []
+    for question, answer in zip(questions, answers, strict=True):
+        judged = _judge_one(question, answer)
+        if isinstance(judged, Failure):
+            return judged
+        found.append(judged)
+    return found
+
+
+def _judge_one(question: PromptQuestion, answer: QuestionAnswer) -> JudgedQuestion | Failure:
+    if not question.choices:
+        said = normalise_words(answer.text)
+        right = said in {normalise_words(each) for each in question.answers}
+        return JudgedQuestion(question, answer.text.strip(), right, float(right), False)
+    if answer.choice is None:
+        return answer.explain_no_choice()
+    right = answer.choice in question.answers
+    if answer.probs is None:
+        return JudgedQuestion(question, answer.choice, right, float(right), False)
+    probability = sum(
+        float(share)
+        for choice, share in zip(answer.choices, answer.probs, strict=True)
+        if choice in question.answers
+    )
+    return JudgedQuestion(question, answer.choice, right, min(probability, 1.0), True)
+
+
+def normalise_words(text: str) -> str:
+    """Return a free answer in lower case, without blanks and a full stop at its ends."""
+    return " ".join(text.lower().split()).rstrip(".")
+
+
+def judge_by_detections(
+    questions: Sequence[PromptQuestion], seen: Detections, confidence: float
+) -> list[JudgedQuestion] | Failure:
+    """Return the questions with the answers that detections give; a failure if they cannot answer one."""
+    found = []
+    for question in questions:
+        if question.scene is None:
+            return Failure(
+                f"a detector cannot answer {question.text!r}, which has no scene; name a judge of `answer`"
+            )
+        said = answer_by_detections(question.scene, seen, confidence)
+        right = said in question.answers
+        found.append(JudgedQuestion(question, said, right, float(right), False))
+    return found
+
+
+def map_right(judged: Iterable[JudgedQuestion]) -> dict[str, bool]:
+    """Return whether each answer is right, by the question's id."""
+    return {each.question.id: each.right for each in judged}
+
+
+def map_parents(judged: Iterable[JudgedQuestion]) -> dict[str, tuple[str, ...]]:
+    """Return the parents of each question, by its id."""
+    return {each.question.id: each.question.parents for each in judged}
+
+
+def average(judged: Sequence[JudgedQuestion], values: Mapping[str, float | bool]) -> float:
+    """Return the mean of the questions' values by their weights; 0 if no value is left."""
+    total = sum(each.question.weight for each in judged)
+    return sum(each.question.weight * float(values[each.question.id]) for each in judged) / total
+
+
+def explain(judged: Iterable[JudgedQuestion], valid: Mapping[str, bool] | None = None) -> str:
+    """Return why a score is not 1: wrong answers, and right ones that do not count; empty if it is 1.
+
+    Args:
+        judged: The questions.
+        valid: Whether each question counts, by its id; None if all do.
+    """
+    wrong, lost = [], []
+    for each in judged:
+        if not each.right:
+            wrong.append(describe_answer(each))
+        elif valid is not None and not valid[each.question.id]:
+            lost.append(each.question.text)
+    parts = [*wrong, *([f"lost with it: {'; '.join(lost[:MOST_REASONS])}"] if lost else [])]
+    more = len(parts) - MOST_REASONS
+    return "; ".join(parts[:MOST_REASONS]) + (f"; and {more} more" if more > 0 else "")
+
+
+def describe_answer(judged: JudgedQuestion) -> str:
+    """Return an answer in words: `no to: Is there a giraffe?`."""
+    right = (
+        "" if judged.right or judged.question.answers == ("yes",) else f" (right: {judged.question.answers[0]})"
+    )
+    return f"{judged.said or 'nothing'} to: {judged.question.text}{right}"

@@ -1,0 +1,1 @@
+"""Published files of prompts and questions, read in their own columns."""

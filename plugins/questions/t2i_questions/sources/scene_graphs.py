@@ -1,0 +1,98 @@
+"""Prompts with questions of DSG (`dsg:FILE`) and DPG-Bench (`dpg-bench:FILE`), which have the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from t2i_core.api import Prompt, PromptQuestion, Setup
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt_question import find_repeated_id
+from t2i_core.io.text_file import read_text
+
+from ..scene_graph_text import find_broad_category, find_tuple_category, has_other_than_numbers, read_parents
+from .records import SourceRecord, is_on_hub, read_records, read_source
+
+COLUMNS = ("item_id", "text", "proposition_id", "dependency", "tuple", "question_natural_language")
+DPG_FILE, DPG_PROMPTS = "dpg_bench.csv", "prompts"
+
+SOURCES = {
+    "tifa": "tifa", "stanford": "paragraph", "localized": "paragraph", "diffusion": "real_user",
+    "midjourney": "real_user", "countbench": "count", "vrd": "relation", "posescript": "pose",
+    "whoops": "defying", "drawtext": "text",
+}  # fmt: skip
+"""DSG's categories of prompts by the beginning of their ids."""
+
+
+def read_dsg(setup: Setup[Any]) -> Iterator[Prompt]:
+    """Yield DSG's prompts. If a dependency of an item is not a number, the item has none, as in the original."""
+    for item, rows in _group_items(read_source(setup, COLUMNS)):
+        numbers = not any(has_other_than_numbers(row.optional_text("dependency") or "0") for row in rows)
+        source = next((kind for start, kind in SOURCES.items() if item.startswith(start)), None)
+        yield Prompt(
+            item,
+            _find_text(rows),
+            facets={} if source is None else {"source": source},
+            questions=_read_questions(rows, with_parents=numbers, broad=True),
+        )
+
+
+def read_dpg(setup: Setup[Any]) -> Iterator[Prompt]:
+    """Yield DPG-Bench's prompts, from its CSV file or from a folder with it and the texts of the prompts."""
+    place = Path(setup.argument or "").expanduser()
+    folder = place if place.is_dir() and not is_on_hub(setup.argument or "") else None
+    records = read_source(setup, COLUMNS) if folder is None else read_records(folder / DPG_FILE, COLUMNS)
+    for item, rows in _group_items(records):
+        text = _find_text(rows) if folder is None else _read_prompt_file(folder, item, rows)
+        yield Prompt(item, text, questions=_read_questions(rows, with_parents=True, broad=False))
+
+
+def _group_items(records: Iterable[SourceRecord]) -> list[tuple[str, list[SourceRecord]]]:
+    """Return the rows of each item, items in the order of their first rows."""
+    found: dict[str, list[SourceRecord]] = {}
+    for record in records:
+        found.setdefault(record.text("item_id"), []).append(record)
+    return list(found.items())
+
+
+def _find_text(rows: list[SourceRecord]) -> str:
+    """Return the text of an item, from the first of its rows that has one."""
+    with_text = next((row for row in rows if row.optional_text("text")), None)
+    if with_text is None:
+        rows[0].fail("text: is empty in all rows of the item")
+    return with_text.text("text")
+
+
+def _read_prompt_file(folder: Path, item: str, rows: list[SourceRecord]) -> str:
+    file = folder / DPG_PROMPTS / f"{item}.txt"
+    if not file.is_file():
+        return _find_text(rows)
+    text = read_text(file, BadPrompts).strip()
+    if not text:
+        raise BadPrompts(f"{file}: is empty; write the prompt into it")
+    return text
+
+
+def _read_questions(rows: list[SourceRecord], with_parents: bool, broad: bool) -> tuple[PromptQuestion, ...]:
+    found = []
+    for row in rows:
+        written = row.text("tuple")
+        category = find_broad_category(written) if broad else written.partition("(")[0].partition("-")[0].strip()
+        number = row.text("proposition_id")
+        parents = read_parents(row.optional_text("dependency")) if with_parents else ()
+        try:
+            found.append(
+                PromptQuestion(
+                    number,
+                    row.text("question_natural_language"),
+                    parents=parents,
+                    category=category,
+                    subcategory=find_tuple_category(written),
+                )
+            )
+        except (TypeError, ValueError) as error:
+            row.fail(str(error))
+    if (twice := find_repeated_id(found)) is not None:
+        rows[0].fail(f"proposition_id: the item has {twice!r} twice")
+    return tuple(found)
