@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -12,6 +12,7 @@ import open_clip
 import torch
 from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
+from PIL.Image import Image as PILImage
 from t2i_core.api import Embedding, Failure, Query, Setup
 from t2i_core.api.errors import BadModel
 from t2i_core.api.judge import Capability
@@ -33,6 +34,8 @@ _SHOWN = 5
 _CHARACTERS = 60
 """Number of characters shown of each."""
 
+Preprocess = Callable[[PILImage], torch.Tensor]
+
 _log = logging.getLogger(__name__)
 
 
@@ -44,15 +47,26 @@ class Embedder:
     batch up to rounding (1e-5 of the largest value in float32 on a CPU).
     """
 
-    def __init__(self, setup: Setup[ClipOptions]) -> None:
-        source = sources.find(setup.argument or "")
+    def __init__(
+        self, setup: Setup[ClipOptions], source: ClipSource | None = None, preprocess: Preprocess | None = None
+    ) -> None:
+        """Load a model.
+
+        Args:
+            setup: Setup from t2i.
+            source: The model; None: the one that the argument names.
+            preprocess: Returns an image as a tensor (3, height, width); None: according to the model's config.
+        """
+        source = source or sources.find(setup.argument or "")
         self._device = select_device(setup.device)
         file = sources.fetch(source, setup.options, setup.offline)
         self._tokenizer = sources.tokenizer(source, setup.options, setup.offline)
         sources.text_config(source, setup.options, setup.offline)
         network = load(source, file, setup)
         self._network = network.eval().requires_grad_(False).to(self._device)
-        self._preprocess = image_transform_v2(PreprocessCfg(**network.visual.preprocess_cfg), is_train=False)
+        self._preprocess: Preprocess = preprocess or image_transform_v2(
+            PreprocessCfg(**network.visual.preprocess_cfg), is_train=False
+        )
         self._dtype = open_clip.get_input_dtype(_PRECISIONS[setup.options.dtype]) or torch.float32
         self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
         self._cut = 0
@@ -101,7 +115,8 @@ class Embedder:
                 answers.append(Failure(f"one image or one text can be embedded, not {asked}", final=True))
         return answers
 
-    def _images(self, queries: list[Query]) -> list[torch.Tensor]:
+    def _images(self, queries: Sequence[Query]) -> list[torch.Tensor]:
+        """Return the embedding of each query's first image."""
         if not queries:
             return []
         images = torch.stack([self._preprocess(query.images[0].pil()) for query in queries])
@@ -109,10 +124,10 @@ class Embedder:
             found = self._network.encode_image(images.to(self._device, self._dtype), normalize=False)
         return list(found.float().cpu())
 
-    def _texts(self, texts: list[str]) -> list[Embedding]:
+    def _texts(self, texts: Sequence[str]) -> list[Embedding]:
         if not texts:
             return []
-        tokens = self._tokenizer(texts)
+        tokens = self._tokenizer(list(texts))
         with torch.inference_mode():
             found = self._network.encode_text(tokens.to(self._device), normalize=False)
         vectors = found.float().cpu().numpy()

@@ -35,6 +35,7 @@ class ClipSource:
         file: Local weights of MODEL/FILE.
         folder: Folder with config and weights.
         repository: Repository on the hub with config and weights.
+        name: The component as the user names it, if it is not `open-clip:ARGUMENT`.
     """
 
     argument: str
@@ -43,11 +44,12 @@ class ClipSource:
     file: Path | None = None
     folder: Path | None = None
     repository: str = ""
+    name: str = ""
 
     @property
     def spec(self) -> str:
         """The component as the user names it."""
-        return f"open-clip:{self.argument}"
+        return self.name or f"open-clip:{self.argument}"
 
     @property
     def repository_and_name(self) -> tuple[str, str]:
