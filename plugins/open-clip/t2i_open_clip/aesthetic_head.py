@@ -78,7 +78,7 @@ def load_affine_map(file: Path, spec: str) -> tuple[torch.Tensor, torch.Tensor]:
         spec: The component as the user named it, for messages.
 
     Raises:
-        BadModel: The file is no state dict of such a head.
+        BadModel: The file does not hold the state dict of such a head.
     """
     import torch
 

@@ -70,8 +70,45 @@ class PreferenceOptions(CheckpointOptions):
         True, description="Show the definitions that come with a question, if there are any."
     )
     max_tokens: int = Field(
-        512, ge=1, description="Maximum number of tokens of an answer; reasoning models need more."
+        512, ge=1, description="Maximum number of tokens of an answer in free text; reasoning models need more."
     )
+
+
+def check_question_template(text: str) -> str:
+    """Return a user's template of a question.
+
+    Raises:
+        ValueError: If it does not contain the question once.
+    """
+    if text.count("{question}") != 1:
+        raise ValueError("it must contain {question} once")
+    return text
+
+
+QuestionTemplate = Annotated[str, AfterValidator(check_question_template)]
+
+
+class VisualQuestionOptions(Options):
+    """Options of judges that answer questions about images."""
+
+    yes_no_template: QuestionTemplate = Field(
+        "{question} Please answer Yes or No.",
+        description="How a yes/no question is asked, with {question}. Default: the words of VQAScore.",
+    )
+    choices_template: QuestionTemplate = Field(
+        "{question}\nAnswer with one of these choices: {choices}.",
+        description="How a question with other choices is asked, with {question} and, optionally, {choices}.",
+    )
+    text_template: QuestionTemplate = Field(
+        "{question}\nAnswer in a few words.",
+        description="How a question without choices is asked, with {question}.",
+    )
+    yes: str = Field("Yes", min_length=1, description="The answer whose probability is that of yes.")
+    no: str = Field("No", min_length=1, description="The answer whose probability is that of no.")
+
+
+class VisionLanguageOptions(PreferenceOptions, VisualQuestionOptions):
+    """Options of vision-language models, which compare two images and answer questions."""
 
 
 class RewardJudgeOptions(CheckpointOptions):
@@ -96,3 +133,48 @@ class ImageRewardOptions(RewardJudgeOptions):
 def precision(device: str) -> Precision:
     """Return the precision that `auto` means on a type of device: bfloat16 on a GPU, float32 elsewhere."""
     return "bfloat16" if device == "cuda" else "float32"
+
+
+class BlipVqaOptions(CheckpointOptions):
+    """Options of BLIP for questions."""
+
+    size: int = Field(
+        480,
+        ge=16,
+        multiple_of=16,
+        description="Width and height of the images that the network sees; transformers uses 384.",
+    )
+    first_token: Literal["[ENC]", "[CLS]"] = Field(
+        "[ENC]", description="First token of a question: [ENC], as BLIP was trained; transformers leaves [CLS]."
+    )
+    beams: int = Field(1, ge=1, description="Number of beams for answers in free text; 1 is greedy search.")
+    max_tokens: int = Field(20, ge=1, description="Maximum number of tokens of an answer in free text.")
+
+
+class ClipFlanT5Options(CheckpointOptions, VisualQuestionOptions):
+    """Options of CLIP-FlanT5."""
+
+    dtype: Literal["auto", Precision] = Field(
+        "auto", description="Precision of the model; auto: bfloat16 on a GPU, float32 elsewhere."
+    )
+    processor: str = Field(
+        "google/flan-t5-xxl",
+        description="Repository (ORG/NAME or ORG/NAME@REVISION) or folder with T5's tokenizer.",
+    )
+    yes_no_template: QuestionTemplate = Field(
+        "{question} Please answer yes or no.",
+        description="How a yes/no question is asked, with {question}. Default: the words of VQAScore.",
+    )
+    max_tokens: int = Field(50, ge=1, description="Maximum number of tokens of an answer in free text.")
+
+
+class Hpsv3Options(CheckpointOptions):
+    """Options of HPSv3."""
+
+    dtype: Literal["auto", Precision] = Field(
+        "auto", description="Precision of Qwen2-VL; auto: bfloat16 on a GPU, float32 elsewhere."
+    )
+    processor: str = Field(
+        "Qwen/Qwen2-VL-7B-Instruct",
+        description="Repository (ORG/NAME or ORG/NAME@REVISION) or folder with Qwen2-VL's config and processor.",
+    )

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Preset, Setup, hookimpl
 from t2i_torch_support import pair_questions
 
+from .component_places import find_places as _places
+from .component_places import pin as _pin
+from .hpsv3_descriptor import describe_hpsv3
 from .options import (
     CaptionerOptions,
     CheckpointOptions,
     DetectorOptions,
     ImageRewardOptions,
-    PreferenceOptions,
     RewardJudgeOptions,
     SegmenterOptions,
-    precision,
+    VisionLanguageOptions,
 )
 from .presets import KNOWN
+from .question_descriptors import list_question_judges
 
 if TYPE_CHECKING:
     from t2i_core.api import Judge
@@ -41,7 +44,14 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """Architectures (`model_type`) that each judge runs; an empty tuple allows any of its Auto class."""
 
-_SHARED = ("judge.py", "loaded_checkpoint.py", "options.py", "checkpoints.py", "plugin.py")
+_SHARED = (
+    "checkpoints.py",
+    "component_places.py",
+    "judge.py",
+    "loaded_checkpoint.py",
+    "options.py",
+    "plugin.py",
+)
 _CITATION = "Wolf et al.: Transformers: State-of-the-Art Natural Language Processing. EMNLP 2020"
 
 
@@ -90,11 +100,22 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         _info(
             PREFERENCE,
-            "Chooses the better of two images with any vision-language model of transformers.",
-            options=PreferenceOptions,
-            capabilities={"prefer": frozenset()},
-            create=_preference,
-            code=(*_SHARED, "generation_settings.py", "preference.py"),
+            "Answers questions about images, and chooses the better of two, with any vision-language model of "
+            "transformers.",
+            options=VisionLanguageOptions,
+            capabilities={"prefer": frozenset(), "answer": frozenset({"probs"})},
+            create=_vision_language,
+            code=(
+                *_SHARED,
+                "answer_likelihood.py",
+                "decoder_answers.py",
+                "generation_settings.py",
+                "image_features.py",
+                "preference.py",
+                "question_prompts.py",
+                "vision_language.py",
+                "visual_answers.py",
+            ),
             notes="Models favour a position; ask for both orders of a pair.",
         ),
         _info(
@@ -105,7 +126,9 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             create=_reward,
             code=(*_SHARED, "reward.py", "truncation.py"),
         ),
+        *list_question_judges(),
         _imagereward_info(),
+        describe_hpsv3(),
         *(known.preset() for known in KNOWN),
     ]
 
@@ -183,10 +206,10 @@ def _captioner(setup: Setup[CaptionerOptions]) -> Judge:
     return Captioner(setup, _places(CAPTIONER, setup.argument, setup.options)[0])
 
 
-def _preference(setup: Setup[PreferenceOptions]) -> Judge:
-    from .preference import PreferenceJudge
+def _vision_language(setup: Setup[VisionLanguageOptions]) -> Judge:
+    from .vision_language import VisionLanguageJudge
 
-    return PreferenceJudge(setup, _places(PREFERENCE, setup.argument, setup.options)[0])
+    return VisionLanguageJudge(setup, _places(PREFERENCE, setup.argument, setup.options)[0])
 
 
 def _reward(setup: Setup[RewardJudgeOptions]) -> Judge:
@@ -199,22 +222,6 @@ def _imagereward(setup: Setup[ImageRewardOptions]) -> Judge:
     from .imagereward import ImageRewarder
 
     return ImageRewarder(setup, *_imagereward_places(setup.argument, setup.options))
-
-
-def _places(
-    name: str, argument: str | None, options: CheckpointOptions
-) -> tuple[CheckpointPlace, CheckpointPlace | None]:
-    """Return the place of the checkpoint, and the place of a separate processor if the options name one."""
-    from . import checkpoints
-
-    given = options.processor if isinstance(options, RewardJudgeOptions) else None
-    spec = f"{name}:{argument}"
-    if not given:
-        return checkpoints.find(spec, argument or "", options.revision), None
-    spec = f"{spec} -o {name}.processor={given}"  # the arguments of `t2i prefetch`
-    repository, _, revision = (given, "", "") if Path(given).expanduser().is_dir() else given.partition("@")
-    own = checkpoints.find(spec, argument or "", options.revision)
-    return own, checkpoints.find(spec, repository, revision or None)
 
 
 def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[ObjectClass, ...]:
@@ -252,22 +259,6 @@ def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
     place, processor = _places(name, setup.argument, options)
     checkpoints.check_type(place, TYPES[name], setup.offline)
     return options.model_copy(update=_pin(setup, place, processor))
-
-
-def _pin(setup: Setup[Any], place: CheckpointPlace, processor: CheckpointPlace | None) -> dict[str, Any]:
-    """Return the options that depend on the device and on the state of repositories, with definite values."""
-    from t2i_torch_support.device import get_device_type
-
-    from . import checkpoints
-
-    changes: dict[str, Any] = {}
-    if place.folder is None:
-        changes["revision"] = checkpoints.commit(place, setup.offline)
-    if processor is not None and processor.folder is None:
-        changes["processor"] = f"{processor.name}@{checkpoints.commit(processor, setup.offline)}"
-    if setup.options.dtype == "auto":
-        changes["dtype"] = precision(get_device_type(setup.device))
-    return changes
 
 
 def _prefetch(name: str, setup: Setup[Any]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from t2i_core.api import Preference, Query, Setup
+from t2i_core.api import Failure, Preference, Query, Setup
 from t2i_core.api.errors import BadModel
 from t2i_core.api.judge import Capability
 from t2i_torch_support.pair_questions import choose_template, read_verdict, write_question
@@ -18,6 +19,10 @@ from .options import PreferenceOptions
 
 _AT_ONCE = 1
 """Initial batch size: answers are long, and in half precision they may depend on the batch."""
+
+
+_WITHOUT_CHAT = ("paligemma",)
+"""Architectures that answer questions about one image without a chat template."""
 
 
 class PreferenceJudge(TransformersJudge):
@@ -39,11 +44,12 @@ class PreferenceJudge(TransformersJudge):
             _AT_ONCE,
         )
         self._options = setup.options
-        if not getattr(self.loaded.processor, "chat_template", None):
+        architecture = self.loaded.network.config.model_type
+        if not getattr(self.loaded.processor, "chat_template", None) and architecture not in _WITHOUT_CHAT:
             raise BadModel(f"{place.spec}: has no chat template; use a model that answers questions")
         self.loaded.settings["search"] = configure_search(self.loaded.network, 1, setup.options.max_tokens)
 
-    def answers(self, capability: Capability, queries: list[Query]) -> list[Preference]:
+    def answers(self, capability: Capability, queries: list[Query]) -> Sequence[Preference | Failure]:
         """Return the preference for each query's pair of images."""
         prepared = [self._question(query) for query in queries]
         return run_in_groups(prepared, self._run)

@@ -13,6 +13,10 @@ _MASK2FORMER = "Cheng et al.: Masked-attention Mask Transformer for Universal Im
 _BLIP = "Li et al.: BLIP: Bootstrapping Language-Image Pre-training. ICML 2022"
 _QWEN25 = "Bai et al.: Qwen2.5-VL Technical Report. 2025"
 _QWEN3 = "Bai et al.: Qwen3-VL Technical Report. 2025"
+_INTERNVL3 = "Zhu et al.: InternVL3: Exploring Advanced Training and Test-Time Recipes for Open-Source MLLMs. 2025"
+_GEMMA3 = "Gemma Team: Gemma 3 Technical Report. 2025"
+_PALIGEMMA2 = "Steiner et al.: PaliGemma 2: A Family of Versatile VLMs for Transfer. 2024"
+_GATED = "Gated: accept the terms on the repository's page first."
 
 
 @dataclass(frozen=True)
@@ -85,18 +89,44 @@ KNOWN = (
     ),
     KnownCheckpoint(
         "qwen25-vl-7b",
-        "Which of two images is better? Qwen2.5-VL 7B on this machine, with its reasoning.",
+        "Answers questions about images, and chooses the better of two: Qwen2.5-VL 7B on this machine.",
         "transformers-vlm", "Qwen/Qwen2.5-VL-7B-Instruct", "Apache-2.0", _QWEN25, 20.0,
     ),
     KnownCheckpoint(
         "qwen3-vl-4b",
-        "Which of two images is better? Qwen3-VL 4B on this machine, with its reasoning.",
+        "Answers questions about images, and chooses the better of two: Qwen3-VL 4B on this machine.",
         "transformers-vlm", "Qwen/Qwen3-VL-4B-Instruct", "Apache-2.0", _QWEN3, 12.0,
     ),
     KnownCheckpoint(
         "qwen3-vl-8b",
-        "Which of two images is better? Qwen3-VL 8B on this machine, with its reasoning.",
+        "Answers questions about images, and chooses the better of two: Qwen3-VL 8B on this machine.",
         "transformers-vlm", "Qwen/Qwen3-VL-8B-Instruct", "Apache-2.0", _QWEN3, 22.0,
+    ),
+    KnownCheckpoint(
+        "internvl3-8b",
+        "Answers questions about images, and chooses the better of two: InternVL3 8B on this machine.",
+        "transformers-vlm", "OpenGVLab/InternVL3-8B-hf", "MIT; its language model Qwen2.5: Apache-2.0",
+        _INTERNVL3, 20.0,
+    ),
+    KnownCheckpoint(
+        "gemma3-4b",
+        "Answers questions about images, and chooses the better of two: Gemma 3 4B on this machine.",
+        "transformers-vlm", "google/gemma-3-4b-it", "Gemma Terms of Use", _GEMMA3, 12.0, notes=_GATED,
+    ),
+    KnownCheckpoint(
+        "gemma3-12b",
+        "Answers questions about images, and chooses the better of two: Gemma 3 12B on this machine.",
+        "transformers-vlm", "google/gemma-3-12b-it", "Gemma Terms of Use", _GEMMA3, 30.0, notes=_GATED,
+    ),
+    KnownCheckpoint(
+        "paligemma2-3b",
+        "Answers questions about one image in a few words: PaliGemma 2 3B on this machine.",
+        "transformers-vlm", "google/paligemma2-3b-mix-448", "Gemma Terms of Use", _PALIGEMMA2, 10.0,
+        {
+            "yes_no_template": "answer en {question}", "choices_template": "answer en {question}",
+            "text_template": "answer en {question}", "yes": "yes", "no": "no",
+        },
+        f"{_GATED} Does not compare images.",
     ),
     KnownCheckpoint(
         "pickscore",

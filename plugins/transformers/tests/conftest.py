@@ -24,6 +24,12 @@ def original_detr() -> Any:
     return load_module("original_detr")
 
 
+@pytest.fixture(scope="session")
+def answer_checkpoints() -> Any:
+    """The module `answer_checkpoints.py` beside this file."""
+    return load_module("answer_checkpoints")
+
+
 def load_module(stem: str) -> Any:
     """Load a module beside this file, which pytest does not put on the path."""
     name = f"t2i_transformers_{stem}"

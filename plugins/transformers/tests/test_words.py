@@ -30,16 +30,6 @@ class TestCaptioner(JudgeContract):
         monkeypatch.setattr(type(self), "argument", str(tiny_blip))
 
 
-class TestPairJudge(JudgeContract):
-    module = "t2i_transformers.plugin"
-    name = VLM
-    options: ClassVar[Mapping[str, Any]] = {"max_tokens": 6}
-
-    @pytest.fixture(autouse=True)
-    def _folder(self, tiny_qwen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(type(self), "argument", str(tiny_qwen))
-
-
 def captions(tiny: Any, judge: Any, images: list[Image]) -> list[str]:
     return [caption.text for caption in tiny.ask(judge, "caption", [Query((image,)) for image in images])]
 

@@ -218,19 +218,19 @@ MARKS = (
 SAYS = ("Image", " A", " follows", " it", ".", "\n\n", "[[A]]", "<|im_end|>")
 
 
-def chat_tokenizer() -> Any:
-    """Letters, the marks of a conversation, and some words."""
+def chat_tokenizer(words: Sequence[str] = (), **named: str) -> Any:
+    """Letters, the marks of a conversation, and some words; named marks of a model."""
     from tokenizers.pre_tokenizers import ByteLevel
     from transformers import Qwen2Tokenizer
 
     vocab = {letter: n for n, letter in enumerate(sorted(ByteLevel.alphabet()))}
-    tokenizer = Qwen2Tokenizer(vocab=vocab, merges=[])
+    tokenizer = Qwen2Tokenizer(vocab=vocab, merges=[], **({"extra_special_tokens": named} if named else {}))
     tokenizer.add_special_tokens({"additional_special_tokens": list(MARKS[1:])})
-    tokenizer.add_tokens([word for word in SAYS if word not in MARKS])
+    tokenizer.add_tokens([*(word for word in SAYS if word not in MARKS), *words])
     return tokenizer
 
 
-def save_qwen(folder: Path, says: tuple[str, ...] = ()) -> Path:
+def save_qwen(folder: Path, says: tuple[str, ...] = (), words: Sequence[str] = ()) -> Path:
     """A Qwen2.5-VL; one that says something has no memory: each token makes it say a certain next one."""
     from transformers import (
         Qwen2_5_VLConfig,
@@ -240,7 +240,7 @@ def save_qwen(folder: Path, says: tuple[str, ...] = ()) -> Path:
     from transformers.models.qwen2_vl.image_processing_qwen2_vl import Qwen2VLImageProcessor
     from transformers.models.qwen2_vl.video_processing_qwen2_vl import Qwen2VLVideoProcessor
 
-    tokenizer = chat_tokenizer()
+    tokenizer = chat_tokenizer(words)
     mark = tokenizer.convert_tokens_to_ids
     torch.manual_seed(0)
     config = Qwen2_5_VLConfig(
