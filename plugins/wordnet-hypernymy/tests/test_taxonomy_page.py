@@ -203,8 +203,9 @@ def test_images_are_reported_missing_only_if_wanted(tmp_path: Path, run: Run, mo
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 def test_the_page_is_used_with_the_keyboard(page: Path, width: int, scheme: Any) -> None:
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    corgi = re.compile("^corgi")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -225,11 +226,11 @@ def test_the_page_is_used_with_the_keyboard(page: Path, width: int, scheme: Any)
         tab.locator('#tree [tabindex="0"]').focus()
         for key in ("ArrowRight", "ArrowDown", "Enter"):
             tab.keyboard.press(key)
-        assert tab.locator("h2").inner_text().startswith("corgi")
+        expect(tab.locator("h2")).to_have_text(corgi)
         tab.locator("dl").get_by_role("link", name="dog", exact=True).click()
         tab.locator("#detail").get_by_text("dog.n.01", exact=True).wait_for()
         tab.go_back()
-        assert tab.locator("h2").inner_text().startswith("corgi")
+        expect(tab.locator("h2")).to_have_text(corgi)
         tab.keyboard.press("Home")
         assert tab.evaluate("document.documentElement.scrollWidth") == width
         assert tab.title() == "t2i taxonomy: run"
