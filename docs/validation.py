@@ -15,6 +15,7 @@ from typing import Any
 
 import validation_captions
 import validation_correction
+import validation_geneval
 import validation_questions
 import validation_retrieval
 import validation_sets
@@ -76,6 +77,7 @@ def main() -> None:
     PLOT.write_bytes(plot(said))
     validation_captions.write(out / "captions")
     validation_retrieval.write(out / "retrieval")
+    validation_geneval.write(out / "geneval")
     validation_sets.write(out / "sets")
     validation_questions.write(out / "questions")
     validation_correction.write(out / "correction")

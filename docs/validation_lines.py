@@ -57,6 +57,7 @@ class Line:
     rated     what of the measurements its rates are; by default the measure itself
     quick     whether the tests that always run hold it, with fewer salts
     options   of the metric
+    asked     options of the prompts
     """
 
     name: str
@@ -77,6 +78,7 @@ class Line:
     limit: int = 10
     quick: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
 
 def moved(rate: float, prompt_sd: float, seed_sd: float) -> float:

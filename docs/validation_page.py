@@ -54,6 +54,7 @@ with that term.
 
 <!-- made by docs/validation_captions.py -->
 <!-- made by docs/validation_retrieval.py -->
+<!-- made by docs/validation_geneval.py -->
 <!-- made by docs/validation_sets.py -->
 <!-- made by docs/validation_questions.py -->
 <!-- made by docs/validation_correction.py -->

@@ -25,7 +25,7 @@ from validation_runs import SALTS, Said, say
 
 PAGE = Path(__file__).with_name("validation.md")
 PART = re.compile(
-    "(?<=<!-- made by docs/validation_retrieval.py -->\n).*?(?=<!-- made by docs/validation_sets)", re.DOTALL
+    "(?<=<!-- made by docs/validation_retrieval.py -->\n).*?(?=<!-- made by docs/validation_geneval)", re.DOTALL
 )
 RATES = (0.0, 0.3, 0.7)
 """Rates of wrong colours."""

@@ -75,7 +75,11 @@ def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
 
 def _slug(line: Line, judge: str) -> str:
     put_in = "-".join(f"{name}-{value}" for name, value in line.put_in.items())
-    return f"{line.metric}-{line.prompts}-{put_in}-{judge}".replace(":", "-")
+    return f"{_name_prompts(line)}-{put_in}-{judge}".replace(":", "-")
+
+
+def _name_prompts(line: Line) -> str:
+    return "-".join([line.metric, line.prompts, *([line.measure] if line.asked else [])])
 
 
 def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int], out: Path) -> Run:
@@ -83,7 +87,8 @@ def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int]
     models = [ModelRequest("simulator", f"salt {salt}", {**small, **put_in, "salt": salt}) for salt in salts]
     return kept(
         line.metric, models, prompts=line.prompts, seeds=line.seeds, limit=line.limit, judge=judge, out=out,
-        options={f"metric:{line.metric}": line.options} if line.options else {},
+        options={**({f"metric:{line.metric}": line.options} if line.options else {}),
+                 **({f"prompt_source:{line.prompts}": line.asked} if line.asked else {})},
     )  # fmt: skip
 
 
@@ -98,7 +103,7 @@ def kept(metric: str, models: Sequence[ModelRequest], out: Path, **how: Any) -> 
 
 def _rates(line: Line, judge: str, salts: Sequence[int], out: Path) -> Rates:
     """A trained judge's own rates."""
-    shared = out / f"{line.metric}-{line.prompts}-{line.fault}-{judge}"
+    shared = out / f"{_name_prompts(line)}-{line.fault}-{judge}"
     ends = {"right": line.ends[0], "wrong": line.ends[1], **({"halfway": 0.5} if line.twice else {})}
     runs = {name: _run(line, judge, {line.fault: end}, salts, shared / name) for name, end in ends.items()}
     return Rates(**{name: _rate(line, run) for name, run in runs.items()})

@@ -10,9 +10,9 @@ import pytest
 from t2i_cli.app import app
 from t2i_core import evaluate
 from t2i_core.api import Setup
-from t2i_core.api.options import Options
 from t2i_core.results.stored_samples import list_samples
 from t2i_geneval.mini_world import CLASSES, COLOURS, MINI
+from t2i_geneval.options import PromptOptions
 from t2i_geneval.sources import read_mini
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import LABELS
@@ -37,7 +37,8 @@ def test_a_folder_as_geneval_writes_it_is_scored_by_one_command(
         "geneval", "simulator", limit=PROMPTS, seeds=2, judge="mini-detector", options=faults, out=Path("drawn")
     )
     records = {
-        prompt.id: record for prompt, record in zip(read_mini(Setup(None, Options())), MINI.build(), strict=True)
+        prompt.id: record
+        for prompt, record in zip(read_mini(Setup(None, PromptOptions())), MINI.build(), strict=True)
     }
     for sample in list_samples(drawn):
         folder = tmp_path / "outputs" / sample.prompt.id

@@ -16,6 +16,8 @@ from t2i_core.statistics import statistic_intervals
 from t2i_miniworld.caption_prompts import prompts
 from validation import WORLDS, tell_apart
 from validation_captions import drop_things, expect_cider, measure_captions, rename_things
+from validation_geneval import list_lines as list_geneval_lines
+from validation_geneval import measure_lines as measure_geneval_lines
 from validation_ladder import LADDERS, Ladder, climb
 from validation_lines import LINES
 from validation_retrieval import find_wrong_captions, list_lines, measure_lines, score_true_captions
@@ -121,6 +123,21 @@ def test_clipscore_and_r_precision_hold_the_truth(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_clipscore_and_r_precision_hold_the_truth_with_all_salts(tmp_path: Path) -> None:
     for said in measure_lines(tmp_path):
+        assert len(said.values) == ALL
+        assert said.holding >= enough(ALL)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("measure", ["counting", "color_attr"])
+def test_genevals_tasks_hold_the_truth(measure: str, tmp_path: Path) -> None:
+    line = next(line for line in list_geneval_lines() if line.measure == measure)
+    said = say(line, line.oracle, tmp_path, SOME)
+    assert said.holding >= enough(SOME)
+
+
+@pytest.mark.slow
+def test_genevals_tasks_hold_the_truth_with_all_salts(tmp_path: Path) -> None:
+    for said, _ in measure_geneval_lines(tmp_path):
         assert len(said.values) == ALL
         assert said.holding >= enough(ALL)
 

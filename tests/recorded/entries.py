@@ -41,6 +41,10 @@ def _simulator(label: str, **settings: Any) -> Model:
 FORGETFUL = _simulator("forgetful", drop=0.6)
 SOUND = _simulator("sound", drop=0.25)
 MIXED = _simulator("mixed", drop=0.2, wrong_color=0.3, swap_colors=0.2)
+_SMALL = (
+    _simulator("small", size=64, wrong_color=0.3, flip_relation=0.5),
+    _simulator("forgetful", size=64, drop=0.5, extra=0.3),
+)
 TINY = "mini-tiny"
 FOLDER = "folder:files/pictures"
 
@@ -146,6 +150,10 @@ ENTRIES = (
         "metric:paintskills-color": {"confidence": 0.3, "colours": "all"},
     }),
     _entry("paintskills-spatial", "paintskills-spatial", (MIXED,), **_SKILL),
+    # tasks of GenEval, with the judge's own colours, and with colours read from what is cut out
+    _entry("geneval", "geneval", _SMALL, limit=6, seeds=2),
+    _entry("geneval-crops", "geneval", _SMALL[:1], limit=6, seeds=2, judge=("mini-segmenter", "embed=mini-clip"),
+           options={"metric:geneval": {"counting_confidence": 0.7}}),
     # what the model itself is asked
     _entry("selfeval", "selfeval", ("mini", TINY), prompts="selfeval-mini", options={**_TASKS, "selfeval": _FEW}),
     _entry("selfeval-exact", "selfeval", (TINY,), prompts="selfeval-mini", options={

@@ -21,9 +21,8 @@ from t2i_core.api.image import Image
 from t2i_core.api.mask import PackedMask
 from t2i_core.api.metric_input import Answer
 from t2i_core.api.observation_codec import decode
-from t2i_core.api.options import Options
 from t2i_geneval.metric import COLOURS, OBJECTS, TEXTS, GenEval
-from t2i_geneval.options import GenEvalOptions
+from t2i_geneval.options import GenEvalOptions, PromptOptions
 from t2i_geneval.sources import read_geneval
 from t2i_torch_support.coco_classes import CLASSES
 
@@ -35,7 +34,7 @@ LABELS = tuple(CLASSES.values())
 
 def main() -> int:
     """Measure, print the times, and return the exit status."""
-    prompts = list(read_geneval(Setup(None, Options())))
+    prompts = list(read_geneval(Setup(None, PromptOptions())))
     rng = np.random.default_rng(0)
     shapes = [_draw_mask(rng) for _ in range(200)]
     metric = GenEval(Setup(None, GenEvalOptions()))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
-from t2i_core.api.options import BoundedOptions
+from t2i_core.api.options import BoundedOptions, Options
+
+Task = Literal["single_object", "two_object", "counting", "colors", "position", "color_attr"]
 
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white")
 """GenEval's colours, in its order."""
@@ -31,3 +35,9 @@ class GenEvalOptions(BoundedOptions):
     colours: tuple[str, ...] = Field(
         COLOURS, min_length=1, description="Colours of which a crop is read as the likeliest."
     )
+
+
+class PromptOptions(Options):
+    """Options of the prompt sources `geneval` and `geneval-mini`."""
+
+    tasks: tuple[Task, ...] = Field((), description="Tasks whose prompts are wanted; empty for all.")

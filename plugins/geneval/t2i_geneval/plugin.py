@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from t2i_core.api import About, Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
-from .options import GenEvalOptions
+from .options import GenEvalOptions, PromptOptions
 
 if TYPE_CHECKING:
     from .metric import GenEval
@@ -25,13 +25,13 @@ def _create(setup: Setup[GenEvalOptions]) -> GenEval:
     return GenEval(setup)
 
 
-def _read_geneval(setup: Setup[Any]) -> Iterable[Prompt]:
+def _read_geneval(setup: Setup[PromptOptions]) -> Iterable[Prompt]:
     from .sources import read_geneval
 
     return read_geneval(setup)
 
 
-def _read_mini(setup: Setup[Any]) -> Iterable[Prompt]:
+def _read_mini(setup: Setup[PromptOptions]) -> Iterable[Prompt]:
     from .sources import read_mini
 
     return read_mini(setup)
@@ -81,12 +81,14 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             summary="GenEval's 553 prompts of six tasks, or those of a file in its format.",
             argument="FILE.jsonl: a record of GenEval's metadata in each line",
             about=About(citation=CITATION),
+            options=PromptOptions,
             prompts=_read_geneval,
         ),
         PromptSourceInfo(
             name="geneval-mini",
             summary="Prompts of GenEval's six tasks about the mini world's classes and colours.",
             about=About(citation=CITATION),
+            options=PromptOptions,
             prompts=_read_mini,
         ),
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.plugin_info import Setup
@@ -14,17 +13,24 @@ from t2i_core.io.text_file import read_text
 from t2i_torch_support.geneval_records import find_class, make_prompt
 
 from .mini_world import CLASSES, MINI
+from .options import PromptOptions
 from .prompt_builder import COCO, Record
+from .tasks import TAG
 
 
-def read_geneval(setup: Setup[Any]) -> Iterator[Prompt]:
+def read_geneval(setup: Setup[PromptOptions]) -> Iterator[Prompt]:
     """Yield GenEval's prompts, or those of a file of records in its format."""
-    return make_prompts(COCO.build()) if setup.argument is None else _read_file(Path(setup.argument).expanduser())
+    own = make_prompts(COCO.build()) if setup.argument is None else _read_file(Path(setup.argument).expanduser())
+    return _select_tasks(own, setup.options)
 
 
-def read_mini(setup: Setup[Any]) -> Iterator[Prompt]:
+def read_mini(setup: Setup[PromptOptions]) -> Iterator[Prompt]:
     """Yield prompts of GenEval's tasks about the mini world."""
-    return make_prompts(MINI.build(), CLASSES.__getitem__)
+    return _select_tasks(make_prompts(MINI.build(), CLASSES.__getitem__), setup.options)
+
+
+def _select_tasks(prompts: Iterable[Prompt], options: PromptOptions) -> Iterator[Prompt]:
+    return (prompt for prompt in prompts if not options.tasks or prompt.facets.get(TAG) in options.tasks)
 
 
 def make_prompts(records: Iterable[Record], find: Callable[[str], ObjectClass] = find_class) -> Iterator[Prompt]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from t2i_core.api.prompt import Prompt, Scene
 from t2i_torch_support.geneval_records import COUNTING
 
+from .options import Task
+
 SINGLE, TWO, COLORS, POSITION, COLOR_ATTR = "single_object", "two_object", "colors", "position", "color_attr"
-TASKS = (SINGLE, TWO, COUNTING, COLORS, POSITION, COLOR_ATTR)
+TASKS: tuple[str, ...] = get_args(Task)
 """GenEval's tags, in its order."""
 TAG = "tag"
 """The facet of a prompt with its task."""

@@ -5,8 +5,8 @@ import json
 import pytest
 from t2i_core.api import Relation, Setup
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.options import Options
 from t2i_geneval.mini_world import COLOURS
+from t2i_geneval.options import PromptOptions
 from t2i_geneval.sources import read_geneval, read_mini
 from t2i_geneval.tasks import TASKS
 
@@ -18,8 +18,8 @@ CLOCKS = {
 }
 
 
-def made(argument=None, read=read_geneval):
-    return list(read(Setup(argument, Options())))
+def made(argument=None, read=read_geneval, **options):
+    return list(read(Setup(argument, PromptOptions(**options))))
 
 
 def test_scenes_say_what_the_records_say():
@@ -52,6 +52,13 @@ def test_prompts_about_the_mini_world_have_all_tasks():
     assert {each.colour for each in objects} == {None, *COLOURS}
     assert all(each.cls.synset for each in objects)
     assert "human" not in {each.cls.name for each in objects if each.colour}
+
+
+def test_some_tasks_keep_the_numbers_of_all():
+    some = made(tasks=("counting", "colors"))
+    assert len(some) == 80 + 94
+    every = {prompt.id: prompt for prompt in made()}
+    assert all(every[prompt.id] == prompt for prompt in some)
 
 
 def test_a_file_of_records(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,7 @@ from PIL import Image
 from t2i_core.api import Failure, ImageRequest, Prompt, Query
 from t2i_core.api.executor import ComponentSettings
 from t2i_core.api.image import load_image
+from t2i_core.api.mask import PackedMask
 from t2i_core.api.observation_codec import decode
 from t2i_core.api.resolver import installed_resolver
 from t2i_core.engine.generation import GenerationTask
@@ -115,6 +117,27 @@ def test_few_images_of_a_block_are_decoded_at_a_time(toy: Path, tmp_path: Path) 
     hosted.close()
     assert [decode(each.encoded, "reward", None).value for each in answers] == list(range(150))
     assert 0 < max(executor.counts) < 75
+
+
+@pytest.mark.parametrize("spooled", [False, True])
+def test_parts_of_an_image_are_cut_out_by_the_worker(toy: Path, tmp_path: Path, spooled: bool) -> None:
+    pixels = np.repeat(np.array([[5, 9]], np.uint8), 4, axis=1)[..., None].repeat(3, axis=2).repeat(8, axis=0)
+    Image.fromarray(pixels).save(tmp_path / "halves.png")
+    image = load_image(tmp_path / "halves.png")
+    mask = PackedMask.pack(np.zeros((8, 8), bool))
+    parts = [image.crop((0, 0, 4, 8)), image.crop((4, 0, 8, 8)), image.crop((0, 0, 8, 8), mask, (7, 7, 7))]
+    files = [(part.read_file(),) if spooled else None for part in parts]
+    sent = pickle.dumps(
+        [SentItem(Query((part,), ("a picture",)), own) for part, own in zip(parts, files, strict=True)]
+    )
+    if spooled:
+        image.path.unlink()
+    component: Any = installed_resolver().component("judge", "toy-judge", {})
+    task = JudgingTask(component, ComponentSettings(), "reward", None).with_component(None)
+    hosted = HostedComponent(Opening(task, send_component(component), LocalExecutor(), None, "here"))
+    answers = sorted(hosted.answer(pickle.loads(sent)).answers)
+    hosted.close()
+    assert [decode(each.encoded, "reward", None).value for each in answers] == [5, 9, 7]
 
 
 @pytest.mark.parametrize(
