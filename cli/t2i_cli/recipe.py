@@ -41,7 +41,7 @@ class Recipe:
         name: Name for messages.
         values: Validated values of the request's fields that the recipe sets.
         source: The YAML data, with the line number of each key and list item.
-        is_suite: True if it is a suite, whose metrics the command line adds to and does not replace.
+        is_suite: True if it is a suite, to whose metrics and default prompts the command line adds.
     """
 
     name: str

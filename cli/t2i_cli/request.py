@@ -14,10 +14,13 @@ from t2i_registry.options import Address, merge_options
 from .component_names import correct_case, refuse_folders
 from .recipe import Recipe, load_recipe
 from .recipe_check import check_components
-from .suite_judges import keep_judges
+from .suite_domain import fit_domain
 
 if TYPE_CHECKING:
     from t2i_registry import Registry
+
+ADDED = ("metrics", "default_prompts")
+"""Keys of a suite that the command line adds to."""
 
 NO_RECIPE = Recipe("", {})
 
@@ -40,15 +43,15 @@ def make_request(
     """
     read = load_recipe(recipe) if isinstance(recipe, Path) else recipe or NO_RECIPE
     read = replace(read, values=correct_case(read.values, registry))
-    values = dict(read.values)
+    values = fit_domain(read.values, given.get("models"), registry) if read.is_suite else dict(read.values)
     if not measures:
         values |= _keep_images(values, registry)
     own = {key for key, value in values.items() if value}
     for name, value in given.items():
         if value in (None, [], ()):
             continue
-        if name == "metrics" and read.is_suite:
-            value = [*values.get("metrics", ()), *value]
+        if name in ADDED and read.is_suite:
+            value = [*values.get(name, ()), *value]
         elif name == "options":
             below = values.get("options", {})
             table = registry.read_options(value)
@@ -56,8 +59,6 @@ def make_request(
         else:
             own.discard(name)
         values[name] = value
-    if read.is_suite and not given.get("judges"):
-        values["judges"] = keep_judges(values, registry)
     request = Request(**values)
     request = replace(request, **correct_case({key: getattr(request, key) for key in values}, registry))
     refuse_folders(request, registry)

@@ -57,7 +57,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
             "until": request.until,
             "margin": request.margin,
             "max_images": request.max_images,
-            "default_prompts": request.default_prompts,
+            "default_prompts": list(request.default_prompts),
             "skip_unavailable": list(request.skip_unavailable),
             "scenes": request.scenes,
             "interval": request.interval,

@@ -36,7 +36,7 @@ from .run_identity import identify_job, identify_samples, make_folder_name
 from .sample import Model, SampleGrid
 from .settled_metric import SettledMetric, settle_metric
 from .stopping_rule import StoppingRule, make_stopping_rule
-from .unavailable_metrics import UnavailableMetrics
+from .unavailable_metrics import UnavailableMetrics, refuse_unused_prompts
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,7 @@ class _Planner:
         for metric in request.metrics:
             if metric not in metrics:
                 metrics.append(metric)
+        refuse_unused_prompts(request.default_prompts, metrics)
         domains = {m.component.info.domain.name: m.component.info.domain for m in models}
         absent = UnavailableMetrics(metrics, request.skip_unavailable)
         settled = []

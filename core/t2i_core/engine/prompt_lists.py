@@ -80,8 +80,8 @@ class PromptLists:
                 own = collect_prompts(generator, info.prompts, generator.setup())
                 self._sources[key] = (self._add_scenes(generator.spec, check_prompts(own, generator.spec)),)
         else:
-            if not names and (own_prompts := defaults.prompts or self._request.default_prompts):
-                names = (own_prompts,)
+            if not names and defaults.prompts:
+                names = (defaults.prompts,)
             if not names:
                 raise BadPrompts(
                     f"{asking} has no default prompts; name some with --prompts (t2i list-plugins shows them)"

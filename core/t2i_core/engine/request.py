@@ -28,6 +28,7 @@ from .request_values import (
     read_shard,
     read_until,
     split_label,
+    split_prompts,
 )
 
 NoisePolicy = Literal["shared", "per-prompt"]
@@ -80,6 +81,11 @@ def _read_model(value: Any) -> Any:
 def _read_prompts(value: Any) -> tuple[str, ...]:
     names = read_names(str, PromptSourceInfo)(value)
     return tuple(expand_home(name) if isinstance(name, str) else name for name in names)
+
+
+def _read_default_prompts(value: Any) -> tuple[str, ...]:
+    named = map(split_prompts, read_names(str)(value))
+    return tuple(f"{metric}={expand_home(name)}" if metric else expand_home(name) for metric, name in named)
 
 
 @validated
@@ -157,11 +163,14 @@ class Request:
         CommandOption("NAME|FILE", repeated=True, completes="prompt_source"),
     ] = ()
     default_prompts: Annotated[
-        str | None,
-        AfterValidator(lambda name: name and expand_home(name)),
-        Field(description="Prompts of metrics without default prompts, if --prompts is not given."),
-        CommandOption("NAME|FILE", commands=("eval",), completes="prompt_source"),
-    ] = None
+        tuple[str, ...],
+        ReadBy(_read_default_prompts, str | list[str]),
+        Field(
+            description="Prompts of one metric in place of its default ones; without METRIC, of all metrics "
+            "without default ones. --prompts replaces both."
+        ),
+        CommandOption("[METRIC=]NAME|FILE", repeated=True, commands=("eval",), completes="prompt_source"),
+    ] = ()
     scenes: Annotated[
         str | None,
         AfterValidator(lambda name: name and expand_home(name)),

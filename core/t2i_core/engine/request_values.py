@@ -40,6 +40,16 @@ def split_label(text: str) -> tuple[str | None, str]:
     return (found[1], found[2]) if found else (None, text)
 
 
+def split_prompts(text: str) -> tuple[str, str]:
+    """Split `[METRIC=]NAME|FILE` into metric and prompts; the metric is empty if none is named.
+
+    The metric is the plain word before the first `=`; a path with `=` is only a path if it has another character
+    before that.
+    """
+    metric, equals, prompts = text.partition("=")
+    return (metric, prompts) if equals and re.fullmatch(r"[\w-]+", metric) else ("", text)
+
+
 def read_seeds(value: Any) -> tuple[int, ...] | None:
     """Read a number of seeds, a text such as `16`, `0,7`, `0-63` or `0-3,9`, or the seeds themselves.
 

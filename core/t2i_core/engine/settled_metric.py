@@ -9,6 +9,7 @@ from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import Defaults, Domain, MetricInfo
 from .component import Component
 from .component_finder import ComponentFinder
+from .request_values import split_prompts
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def settle_metric(asked: str | MetricInfo, domain: Domain, finder: ComponentFind
     found: Component[MetricInfo] = finder.find("metric", asked)
     there = domain.metrics.get(found.info.name, Defaults())
     own = found.info.defaults
+    named = dict(map(split_prompts, finder.request.default_prompts))
     if there.options:
         # the domain's options come first, so that the user's replace them
         found = finder.find("metric", asked, {**there.options, **finder.options_for("metric", found.name)})
@@ -49,7 +51,7 @@ def settle_metric(asked: str | MetricInfo, domain: Domain, finder: ComponentFind
     with guard_plugin(found, "to be made"):
         instance = found.info.create(found.setup())
     defaults = Defaults(
-        prompts=there.prompts or own.prompts,
+        prompts=named.get(found.name) or there.prompts or own.prompts or named.get(""),
         seeds=there.seeds or own.seeds,
         judges={**own.judges, **domain.judges, **there.judges, **instance.judges},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ..api.errors import (
@@ -18,6 +18,7 @@ from ..api.errors import (
     join_clauses,
 )
 from ..api.plugin_info import MetricInfo
+from .request_values import split_prompts
 
 ALL = "all"
 """Stands for all metrics in `--skip-unavailable`."""
@@ -45,10 +46,9 @@ class UnavailableMetrics:
         self._allowed = set(allowed)
         self._errors: dict[tuple[str, str], T2IError] = {}
         self.left_out: dict[str, str] = {}
-        known = {ALL, *self._names, *(name.partition(":")[0] for name in self._names)}
-        if metrics and (odd := next((name for name in allowed if name not in known), None)):
-            hint = did_you_mean(odd, known) or f"; they are {', '.join(self._names)}"
-            raise BadOption(f"--skip-unavailable {odd}: the run has no metric of this name{hint}")
+        known = {*self._names, *(name.partition(":")[0] for name in self._names)}
+        if metrics and (odd := next((name for name in allowed if name not in {ALL, *known}), None)):
+            raise BadOption(f"--skip-unavailable {odd}: {explain_unknown_metric(odd, known)}")
 
     @contextmanager
     def collect(self, metric: str | MetricInfo, judges: str = "") -> Iterator[None]:
@@ -93,6 +93,24 @@ class UnavailableMetrics:
         options = " ".join(f"--skip-unavailable {name}" for name in names)
         skip = f"give them what they need, or leave them out with {options}"
         return kind(join_clauses([first, *reasons[1:], skip if len(names) < len(self._names) else ""]))
+
+
+def explain_unknown_metric(name: str, known: Collection[str]) -> str:
+    """Return why a metric that an option names is not one of the run's."""
+    hint = did_you_mean(name, known) or f"; they are {', '.join(sorted(known))}"
+    return f"the run has no metric of this name{hint}"
+
+
+def refuse_unused_prompts(default_prompts: Sequence[str], metrics: Sequence[str | MetricInfo]) -> None:
+    """Refuse default prompts of a metric that the run does not have.
+
+    Raises:
+        BadOption: If there are some.
+    """
+    known = {name.partition(":")[0].rpartition("/")[2] for name in map(_name, metrics)}
+    for metric, prompts in map(split_prompts, default_prompts):
+        if metric and metrics and metric not in known:
+            raise BadOption(f"--default-prompts {metric}={prompts}: {explain_unknown_metric(metric, known)}")
 
 
 def _title(name: str, judges: str) -> str:

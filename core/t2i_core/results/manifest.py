@@ -27,7 +27,7 @@ class RequestRecord(Typed):
     until: str | None = Field(None, description="`--until`, or null")
     margin: Number | None = Field(None, description="`--margin`, or null")
     max_images: Count | None = Field(None, description="`--max-images`, or null")
-    default_prompts: str | None = Field(None, description="`--default-prompts`, or null")
+    default_prompts: list[str] = Field([], description="`--default-prompts`")
     skip_unavailable: list[str] = Field([], description="`--skip-unavailable`")
     scenes: str | None = Field(None, description="`--scenes`, or null")
     interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")

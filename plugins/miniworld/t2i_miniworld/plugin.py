@@ -68,7 +68,9 @@ DOMAIN = Domain(
         "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1, judges=_CLIP),
         "winoground-clip": Defaults(prompts="selfeval-mini-winoground", seeds=1, judges=_CLIP),
         # mini-clip knows only the words of the grammar; metrics whose prompts have other words keep their judges
-        **{metric: Defaults(judges=_CLIP) for metric in ("clipscore", "object-cosine", "r-precision")},
+        **{metric: Defaults(judges=_CLIP) for metric in ("object-cosine", "r-precision")},
+        "clipscore": Defaults(prompts="geneval-mini", seeds=4, judges=_CLIP),
+        "reward": Defaults(prompts="geneval-mini", seeds=4, judges={"reward": "mini-clip"}),
         # features of a judge that has seen the mini world only: such distances compare with each other alone
         **{
             metric: Defaults(prompts="wordnet-mini", seeds=32, judges={"features": "mini-clip"})
