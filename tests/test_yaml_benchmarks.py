@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from t2i_cli.app import app
 from t2i_core import Run, evaluate
-from t2i_yaml_benchmarks.benchmark import AskedQuestion
 from t2i_yaml_benchmarks.benchmark_file import read_benchmark
+from t2i_yaml_benchmarks.question_fields import AskedQuestion
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long

@@ -20,7 +20,7 @@ from t2i_core.api import (
     VisualQuestion,
 )
 
-from t2i_yaml_benchmarks.benchmark import (
+from t2i_yaml_benchmarks.question_fields import (
     AskedQuestion,
     ClassifyQuestion,
     DetectQuestion,

@@ -17,7 +17,9 @@ from t2i_core.io.prompt_file import is_prompt_file, merge_duplicates, parse_prom
 from t2i_core.io.prompt_record import KNOWN_FIELDS, PromptRecord
 from t2i_core.io.yaml_lines import LocatedYAML, Place, read_located_yaml
 
-from t2i_yaml_benchmarks.benchmark import KINDS, Benchmark, PromptEntry, Question, make_tag
+from t2i_yaml_benchmarks.benchmark import Benchmark, PromptEntry
+from t2i_yaml_benchmarks.prompt_questions import add_questions, read_questions
+from t2i_yaml_benchmarks.question_fields import KINDS, Question, make_tag
 from t2i_yaml_benchmarks.question_list import join_questions, list_mistakes
 
 PROMPT = "prompt"
@@ -120,7 +122,12 @@ def _bind_prompts(
     questions: dict[tuple[str, str], tuple[Question, ...]] = {}
     mistakes: list[Mistake] = []
     for prompt in prompts:
-        found, wrong = bind_questions(benchmark.questions, read_own_questions(prompt), list_fields(prompt))
+        try:
+            own = read_questions(prompt)
+        except ValueError as error:
+            mistakes.append((("prompts",), f"{prompt.id!r}: {error}"))
+            continue
+        found, wrong = bind_questions(benchmark.questions, own, list_fields(prompt))
         mistakes += [(_place_mistake(place, ("prompts",)), f"{prompt.id!r}: {text}") for place, text in wrong]
         questions[prompt.id, prompt.text] = found
     return questions, mistakes[:MOST]
@@ -133,11 +140,6 @@ MOST = 5
 def list_fields(prompt: Prompt) -> dict[str, str]:
     """Return the fields of a prompt that the texts of questions may name: its text, and its facets."""
     return {PROMPT: prompt.text, **{name: str(value) for name, value in prompt.facets.items()}}
-
-
-def read_own_questions(prompt: Prompt) -> tuple[Question, ...]:
-    """Return the questions that a prompt itself brings."""
-    return ()
 
 
 def _place_mistake(place: Place, own: Place) -> Place:
@@ -183,6 +185,7 @@ def _read_entries(
         where, _, text = str(error).partition(": ")
         number = next((n for n in good if records[n].where == where), 0)
         return (), {}, [*mistakes, (("prompts", number), text)]
+    found: list[Prompt] = []
     questions: dict[tuple[str, str], tuple[Question, ...]] = {}
     for number, prompt in zip(good, prompts, strict=True):
         entry = entries[number]
@@ -193,7 +196,8 @@ def _read_entries(
             mistakes.append(
                 (("prompts", number), f"another prompt has the id {prompt.id!r}; give each its own id")
             )
-    return tuple(merge_duplicates(prompts)[0]), questions, mistakes
+        found.append(add_questions(prompt, own[: len(entry.questions)]))
+    return () if mistakes else tuple(merge_duplicates(found)[0]), questions, mistakes
 
 
 def bind_questions(

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from t2i_core.api.errors import did_you_mean
 from t2i_core.io.yaml_lines import Place
 
-from t2i_yaml_benchmarks.benchmark import Benchmark, Question, RewardQuestion
+from t2i_yaml_benchmarks.benchmark import Benchmark
+from t2i_yaml_benchmarks.question_fields import Question, RewardQuestion
 
 SCORE = "score"
 """The name of the headline measure, which no category may have."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import prod
 
 from t2i_yaml_benchmarks.answer_values import QuestionValue
-from t2i_yaml_benchmarks.benchmark import Question, ScoreRule
+from t2i_yaml_benchmarks.benchmark import ScoreRule
+from t2i_yaml_benchmarks.question_fields import Question
 
 
 def apply_parents(questions: Sequence[Question], values: Sequence[QuestionValue]) -> list[QuestionValue]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from t2i_core.api.errors import BadOption, BadPrompts
-from t2i_yaml_benchmarks.benchmark import AskedQuestion, DetectQuestion
 from t2i_yaml_benchmarks.benchmark_file import read_benchmark
 from t2i_yaml_benchmarks.metric_measures import list_measures, number_version
+from t2i_yaml_benchmarks.question_fields import AskedQuestion, DetectQuestion
 
 GOOD = """\
 summary: Are the things there?
@@ -113,6 +113,38 @@ def test_prompts_may_be_in_a_file_beside_it(tmp_path: Path) -> None:
     (question,) = file.questions["a-dog", "a dog"]
     assert isinstance(question, AskedQuestion)
     assert question.text == "Is there a dog?"
+
+
+def test_questions_of_a_prompt_file_are_asked(tmp_path: Path) -> None:
+    first, second = (
+        '{"text": "Is it {red}?", "category": "colour"}',
+        '{"text": "t", "choices": ["a", "b"], "answer": "b"}',
+    )
+    asked = f"[{first}, {second}]"
+    (tmp_path / "prompts.jsonl").write_text(f'{{"prompt": "a dog", "questions": {asked}}}\n')
+    file = read_benchmark(write(tmp_path, "summary: s\nprompts: prompts.jsonl\n"))
+    one, two = file.questions["a-dog", "a dog"]
+    assert isinstance(one, AskedQuestion)
+    assert isinstance(two, AskedQuestion)
+    assert (one.text, one.category, two.right) == ("Is it {red}?", "colour", ("b",))
+    (tmp_path / "prompts.jsonl").write_text(
+        '{"prompt": "a dog", "questions": [{"text": "t", "choices": [], "answer": "x"}]}'
+    )
+    with pytest.raises(BadOption, match="prompts: 'a-dog': question '1': its answer is free text"):
+        read_benchmark(write(tmp_path, "summary: s\nprompts: prompts.jsonl\n"))
+
+
+def test_prompts_carry_their_questions_for_other_metrics(tmp_path: Path) -> None:
+    file = read_benchmark(write(tmp_path, GOOD))
+    assert file.prompts is not None
+    first, second = file.prompts[0].questions
+    assert (first.text, second.text, second.parents, second.answers) == (
+        "Is there a car?",
+        "Is the car red?",
+        ("1",),
+        ("yes",),
+    )
+    assert file.prompts[1].questions == ()
 
 
 def test_a_source_brings_prompts_that_the_file_does_not_know(tmp_path: Path) -> None:

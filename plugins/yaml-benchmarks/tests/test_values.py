@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from t2i_core.api import ClassScores, Detections, Failure, ObjectClass, QuestionAnswer, Reward
 from t2i_yaml_benchmarks.answer_values import QuestionValue, read_answer
-from t2i_yaml_benchmarks.benchmark import (
-    AskedQuestion,
-    ClassifyQuestion,
-    DetectQuestion,
-    RewardQuestion,
-    ScoreRule,
-)
+from t2i_yaml_benchmarks.benchmark import ScoreRule
+from t2i_yaml_benchmarks.question_fields import AskedQuestion, ClassifyQuestion, DetectQuestion, RewardQuestion
 from t2i_yaml_benchmarks.scoring import apply_parents, score_categories, score_image
 
 CAR, DOG = ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01")
