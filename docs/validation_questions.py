@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from validation_lines import Line, Rates
 from validation_page import write_row
-from validation_runs import SALTS, Said, say
+from validation_runs import Said, enough, say
 
 PAGE = Path(__file__).with_name("validation.md")
 PART = re.compile(
@@ -25,8 +25,11 @@ PART = re.compile(
 DROP, OTHER = 0.4, 0.3
 """Rates of lost objects, and of each other fault."""
 
-LIMIT = 12
-"""Number of prompts, three of each kind."""
+LIMIT, SEEDS = 12, 2
+"""Number of prompts, three of each kind, and of images of each."""
+
+SALTS = 6
+"""Number of simulations."""
 
 HEAD = """
 ## Questions about images
@@ -41,9 +44,10 @@ and Soft-TIFA's geometric mean the share of images without a wrong answer. `mini
 detects; its truth follows from its own rates, measured on other images without the fault and with the fault
 everywhere.
 
-d: rate of lost objects, for each after the first. q = 1 - (1 - d)^(n - 1): rate of images with too few. e: rate of
-an object too many. s: rate of exchanged colours. w: rate of wrong colours. f: rate of flipped relations. Shares of
-right answers by what prompts are about: [objects, number, colours, relation]. Each row is simulated {salts} times.
+d: rate of lost objects, for each after the first. q = 1 - (1 - d)^(n - 1): rate of images with too few. e: rate
+of an object too many. s: rate of exchanged colours. w: rate of wrong colours. f: rate of flipped relations.
+Shares of right answers by what prompts are about: [objects, number, colours, relation]. Each row is simulated
+{salts} times; at least {enough} of {salts} intervals must contain the truth.
 
     python docs/validation_questions.py OUT
 
@@ -76,7 +80,9 @@ def _lose(metric: str, measure: str, name: str, values: Values) -> Line:
         return average(values, DROP, table)
 
     prompts = "tifa-mini" if metric == "tifa" else "questions-mini"
-    return Line(f"objects lost: {name}", metric, measure, prompts, {"drop": DROP}, expected, limit=LIMIT)
+    return Line(
+        f"objects lost: {name}", metric, measure, prompts, {"drop": DROP}, expected, limit=LIMIT, seeds=SEEDS
+    )
 
 
 def _err(name: str, metric: str, fault: str, values: Values, trained: str = "") -> Line:
@@ -84,7 +90,7 @@ def _err(name: str, metric: str, fault: str, values: Values, trained: str = "") 
     return Line(
         name, metric, metric, "questions-mini", {fault: OTHER}, lambda rates, _: rates.mixed(OTHER),
         wrong=lambda table: average(values, 1.0, table), trained=trained, fault=fault if trained else "",
-        limit=LIMIT,
+        limit=LIMIT, seeds=SEEDS,
     )  # fmt: skip
 
 
@@ -126,7 +132,11 @@ def write(out: Path) -> None:
     """Draw what is missing; write the part of the page."""
     said = measure_lines(out)
     ideal = {id(one.line): one.expected for one in said if one.judge == one.line.oracle}
-    part = HEAD.format(salts=SALTS) + "".join(write_row(one, ideal[id(one.line)]) for one in said) + "\n"
+    part = (
+        HEAD.format(salts=SALTS, enough=enough(SALTS))
+        + "".join(write_row(one, ideal[id(one.line)]) for one in said)
+        + "\n"
+    )
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(PART.sub(lambda _: part, page), encoding="utf-8")
 

@@ -20,6 +20,7 @@ from validation_geneval import list_lines as list_geneval_lines
 from validation_geneval import measure_lines as measure_geneval_lines
 from validation_ladder import LADDERS, Ladder, climb
 from validation_lines import LINES
+from validation_questions import LINES as OF_QUESTIONS
 from validation_retrieval import find_wrong_captions, list_lines, measure_lines, score_true_captions
 from validation_runs import ORACLE, SALTS, enough, say
 from validation_sets import (
@@ -46,6 +47,9 @@ LINES = [
 ]
 
 
+OF_QUESTIONS = [line for line in OF_QUESTIONS if line.quick]
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
@@ -55,6 +59,15 @@ def test_enough_fails_a_right_program_three_times_in_a_thousand() -> None:
     for salts, holding in ((SOME, 4), (ALL, 16)):
         assert enough(salts) == holding
         assert binom.cdf(holding - 1, salts, 0.95) < 0.003 < binom.cdf(holding, salts, 0.95)
+
+
+@pytest.mark.long
+def test_intervals_hold_the_truth_of_questions(tmp_path: Path) -> None:
+    for line in OF_QUESTIONS:  # about the same images
+        said = say(line, line.oracle, tmp_path, SOME)
+        assert said.holding >= enough(SOME), line.name
+        error = np.std([value for value, _, _ in said.values]) / np.sqrt(SOME)
+        assert said.mean == pytest.approx(said.expected, abs=4 * error + 1e-9), line.name
 
 
 @pytest.mark.parametrize(("line", "judge", "salts"), LINES)
