@@ -10,7 +10,7 @@ from t2i_core.api import Options
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
-VQASCORE_QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
+VQASCORE_QUESTION = 'Does this figure show "{}"?'
 Task = Literal["attribute", "spatial", "numeracy", "non-spatial", "complex"]
 TASKS: tuple[Task, ...] = ("attribute", "spatial", "numeracy", "non-spatial", "complex")
 
@@ -42,7 +42,7 @@ class VqaScoreOptions(Options):
 
     question: str = Field(
         VQASCORE_QUESTION,
-        description="The question, with {} in the place of the prompt. It is answered yes or no.",
+        description="The question, with {} in the place of the prompt; judges add that it is answered yes or no.",
     )
     normalise: bool = Field(
         False,

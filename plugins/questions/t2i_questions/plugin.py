@@ -33,6 +33,7 @@ _COMPBENCH = "Huang et al.: T2I-CompBench. NeurIPS 2023. arXiv:2307.06350; T2I-C
 _GENEVAL2 = "Kamath et al.: GenEval 2. arXiv:2512.16853"
 
 _ASKING = ("plugin.py", "options.py", "judged_questions.py", "question_metric.py", "scene_detections.py")
+_ANSWERING = {"answer": "qwen3-vl-8b"}
 _BY_CATEGORY = ("category", "subcategory")
 
 
@@ -54,7 +55,7 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_vqascore,
             code=("plugin.py", "options.py", "vqascore.py"),
             measures=(_measure("vqascore", "Probability of yes, mean over images.", "*"),),
-            defaults=Defaults(seeds=1),
+            defaults=Defaults(seeds=1, judges={"answer": "clip-flant5-xxl"}),
             about=About(
                 citation=_VQASCORE,
                 notes="Depends on the judge: values by different models do not compare.",
@@ -74,7 +75,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 ),
                 _measure("answer", "Share of questions with a right answer.", *_BY_CATEGORY),
             ),
-            defaults=Defaults(seeds=1),
+            defaults=Defaults(seeds=1, judges=_ANSWERING),
             about=About(citation=_DSG),
         ),
         MetricInfo(
@@ -87,7 +88,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 _measure("dpg-bench", "Share of valid right answers of an image, mean over images.", "*"),
                 _measure("answer", "Share of questions with a right answer, parents ignored.", *_BY_CATEGORY),
             ),
-            defaults=Defaults(seeds=4),
+            defaults=Defaults(seeds=4, judges=_ANSWERING),
             about=About(
                 citation=_DPG, notes="Papers print x100. Published values are those of variant=reference."
             ),
@@ -103,7 +104,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 _measure("answer", "Share of questions with a right answer.", *_BY_CATEGORY),
                 Measure("tifa-stdev", "Standard deviation over captions.", 0, higher_is_better=None),
             ),
-            defaults=Defaults(seeds=1),
+            defaults=Defaults(seeds=1, judges=_ANSWERING),
             about=About(citation=_TIFA),
         ),
         MetricInfo(
@@ -115,7 +116,9 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_compbench,
             code=(*_ASKING, "composition.py", "composition_rules.py"),
             measures=(_measure("t2i-compbench", "Score of the image by the rule of its task.", "task", "subset"),),
-            defaults=Defaults(seeds=10, judges={"detect": "detr-resnet50", "embed": "clip-vit-b32"}),
+            defaults=Defaults(
+                seeds=10, judges={"answer": "blip-vqa", "detect": "detr-resnet50", "embed": "clip-vit-b32"}
+            ),
             about=About(
                 citation=_COMPBENCH,
                 notes="Report the tasks, not their mean. Published values of positions and numbers are "
@@ -133,7 +136,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 _measure("soft-tifa-am", "Arithmetic mean over an image's questions, mean over images.", "*"),
                 _measure("probability", "Probability of the right answer, mean over questions.", *_BY_CATEGORY),
             ),
-            defaults=Defaults(seeds=1),
+            defaults=Defaults(seeds=1, judges=_ANSWERING),
             about=About(citation=_GENEVAL2, notes="Papers print x100."),
         ),
     ]

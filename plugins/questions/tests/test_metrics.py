@@ -266,7 +266,7 @@ def probabilities(*values: float) -> Any:
 def test_vqascore_is_the_probability_of_yes_among_all_words(tmp_path: Path) -> None:
     run, judge = run_metric("vqascore", [Prompt("cup", "a cup")], probabilities(0.3, 0.1), tmp_path / "run")
     assert run.results[0].score == pytest.approx(0.3)
-    assert judge.asked == ['Does this figure show "a cup"? Please answer yes or no.']
+    assert judge.asked == ['Does this figure show "a cup"?']
     options = {"vqascore": {"normalise": True, "question": "{}?"}}
     run, judge = run_metric(
         "vqascore", [Prompt("cup", "a cup")], probabilities(0.3, 0.1), tmp_path / "2", options=options

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.api import Failure, JudgeInfo, Prompt, TextReply
+from t2i_core.api import Failure, JudgeInfo, Prompt, PromptSourceInfo, TextReply
 from t2i_core.api.budget import Budget
-from t2i_core.api.errors import CostLimitReached, FailedRun
+from t2i_core.api.errors import BadFolder, CostLimitReached, FailedRun
 from t2i_core.api.language_model import find_language_model
 from t2i_core.api.progress import Silent
 from t2i_core.io.kept_replies import KeptReplies
 from t2i_core.io.prompt_file import read_prompts
 from t2i_core.testing import StaticResolver
+from t2i_questions.writing.command import questions
 from t2i_questions.writing.messages import UnusableQuestions, read_questions, write_message
 from t2i_questions.writing.question_writer import list_open_texts, write_file, write_questions
 
@@ -58,13 +59,19 @@ def writer() -> Writer:
 
 
 @pytest.fixture
-def model(writer: Writer) -> Any:
+def resolver(writer: Writer) -> StaticResolver:
     def create(setup: Any) -> Writer:
         writer.budget = setup.budget
         return writer
 
     info = JudgeInfo(name="writer", summary="Writes.", capabilities={"reply": frozenset()}, create=create)
-    return find_language_model("writer", StaticResolver(info), {}, "questions")
+    source = PromptSourceInfo(name="mine", summary="Mine.", prompts=lambda setup: iter(PROMPTS))
+    return StaticResolver(info, source)
+
+
+@pytest.fixture
+def model(resolver: StaticResolver) -> Any:
+    return find_language_model("writer", resolver, {}, "questions")
 
 
 def write(model: Any, out: Path, budget: Budget | None = None, attempts: int = 2) -> list[Prompt]:
@@ -153,3 +160,26 @@ def test_the_cost_limit_ends_the_command_and_keeps_replies(model: Any, writer: W
     assert [json.loads(line)["answer"] for line in lines] == [GOOD]
     assert write(model, out)
     assert len(writer.asked) == 2
+
+
+def test_the_command_writes_a_file_of_prompts(
+    resolver: StaticResolver,
+    writer: Writer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("t2i_core.api.resolver.installed_resolver", lambda: resolver)
+    (tmp_path / "more.txt").write_text("a bowl\n", encoding="utf-8")
+    names, out = ["mine", str(tmp_path / "more.txt")], tmp_path / "asked.jsonl"
+    questions(names, judge="writer", out=out, dry_run=True)
+    assert "requests to writer: 3" in capsys.readouterr().err
+    assert (writer.asked, out.exists()) == ([], False)
+    questions(names, judge="writer", out=out, limit=3)
+    assert [prompt.id for prompt in read_prompts(out)] == ["a", "b", "c"]
+    questions(names, judge="writer", out=out)
+    assert [len(prompt.questions) for prompt in read_prompts(out)] == [3] * 4
+    assert len(writer.asked) == 3
+    assert "questions written to" in capsys.readouterr().err
+    with pytest.raises(BadFolder, match=r"must end in \.jsonl"):
+        questions(names, judge="writer", out=tmp_path / "asked.csv")

@@ -79,9 +79,8 @@ def questions(
     open_texts = list_open_texts(listed, kept, attempts)
     texts = len({prompt.text for prompt in listed})
     print(
-        f"{len(listed):,} prompts; requests to {judge}: {len(open_texts):,} "
-        f"({texts - len(open_texts):,} replies are "
-        f"kept in {kept.path})",
+        f"prompts: {len(listed):,}; requests to {judge}: {len(open_texts):,}; replies kept in {kept.path}: "
+        f"{texts - len(open_texts):,}",
         file=sys.stderr,
     )
     if dry_run:
@@ -95,7 +94,7 @@ def questions(
             print(spent, file=sys.stderr)
     write_file(found, out)
     count = sum(len(prompt.questions) for prompt in found)
-    print(f"{count:,} questions for {len(found):,} prompts written to {out}", file=sys.stderr)
+    print(f"questions written to {out}: {count:,}, for {len(found):,} of the prompts", file=sys.stderr)
 
 
 def _read_prompts(names: list[str], resolver: Resolver[Any], options: OptionTable) -> list[Prompt]:
