@@ -27,7 +27,7 @@ from t2i_registry import Registry
 
 from .commands import UsageError, say_error
 from .interrupts import find_exit_code, raise_interrupt
-from .plan_tables import print_images, print_plan
+from .plan_tables import print_images, print_plan, print_speeds
 from .recipe import parse_recipe
 from .request import make_request
 from .suite import load_suite
@@ -72,6 +72,7 @@ def evaluate(
         print_looks(console(), run.manifest.stopping, every=facets)  # looks were shown as they were taken
         for name, why in run.manifest.left_out.items():
             write_line(f"left out: {name}: {why}")
+        print_speeds(console(), run)
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _finish(run)
@@ -92,6 +93,7 @@ def generate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_js
         print_json(images)
     else:
         print_images(console(), images)
+        print_speeds(console(), run)
     _finish(run)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from t2i_core.api.money import format_dollars
@@ -11,6 +11,9 @@ from t2i_core.api.progress_display import format_duration, format_rate
 from t2i_core.api.terminal import make_table, shown
 from t2i_core.api.text import shorten_paths
 from t2i_core.engine.request import LOCAL
+
+if TYPE_CHECKING:
+    from t2i_core.results.run import Run
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
@@ -63,6 +66,14 @@ def print_images(console: Console, images: Mapping[str, Any]) -> None:
             shown(f"data set of {each['model']}: {each['images']} ({each['n_images']} in metadata.jsonl)")
         )
     console.print(shown(f"folder: {images['run']}"))
+
+
+def print_speeds(console: Console, run: Run) -> None:
+    """Print the speed of each model, if this command has generated images."""
+    if run.made.images:
+        for label, model in run.manifest.models.items():
+            if model.speed is not None and model.perturbation is None:
+                console.print(shown(f"speed of {label}: {model.speed.describe()}"))
 
 
 def _format_seeds(seeds: Sequence[int]) -> str:

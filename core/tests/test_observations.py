@@ -21,6 +21,7 @@ from t2i_core.api import (
     Pixels,
     Preference,
     QuestionAnswer,
+    ReadText,
     Reward,
     Segments,
     TextAttention,
@@ -76,6 +77,13 @@ def segments(n=2):
     return detections(Segments, n, masks=(PackedMask.pack(mask),) * n)
 
 
+def read_text(**changes):
+    """Two lines, one above the other."""
+    boxes = np.array([[1, 0, 7, 3], [0, 3, 8, 6]], np.float32)
+    fields = {"lines": ("OPEN", "today"), "boxes": boxes, "scores": np.array([0.9, 0.4], np.float32)}
+    return ReadText((8, 6), **{**fields, **changes})
+
+
 def attention(**changes):
     """Three tokens of two words, in twelve layers whose names are not in alphabetical order."""
     vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -96,6 +104,9 @@ EVERYTHING = [
     Embedding(np.arange(3, dtype=np.float32), cut_to=77),
     Features(np.arange(5, dtype=np.float32)),
     Caption("ein großes Tier 🐘"),
+    ReadText((8, 6), ("STOP", "à gauche\n2")),
+    ReadText((8, 6), ()),
+    read_text(),
     Preference("second", -0.25, "it has more legs"),
     Preference("unparsable"),
     TextReply("a dog is an animal"),
@@ -205,6 +216,28 @@ def test_arrays_of_detections_must_fit(field, value, said):
     with pytest.raises(ValueError, match=said):
         encode(replace(segments(), **{field: value}), "segment", LABELS, Query())
     assert encode(segments(), "segment", LABELS, Query())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"lines": ("OPEN", 2)}, "line of type int"),
+        ({"lines": ("OPEN", " ")}, "a blank line"),
+        ({"lines": ("OPEN", "\ud83d")}, "surrogates not allowed"),
+        ({"lines": ("OPEN",)}, r"boxes of shape \(2, 4\) for 1 lines"),
+        ({"boxes": np.array([[1, 0, 7, 3], [0, 3, 8, 9]], np.float32)}, r"a box \(0, 3, 8, 9\); it must have"),
+        ({"scores": np.array([0.9, 1.4], np.float32)}, "scores from 0.9 to 1.4"),
+        ({"scores": np.array([0.9, np.nan], np.float32)}, "not numbers"),
+    ],
+)
+def test_lines_boxes_and_scores_must_fit(changes, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        encode(read_text(**changes), "read", None, Query())
+
+
+def test_lines_are_selected_by_their_confidence():
+    assert read_text().select(0.5) == [0]
+    assert read_text(scores=None).select(0.5) == [0, 1]
 
 
 def test_detections_are_of_the_image_that_was_asked_about(tmp_path):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .capabilities.features import Features as Features
     from .capabilities.likelihood import LikelihoodTerms as LikelihoodTerms
     from .capabilities.prefer import Preference as Preference
+    from .capabilities.read import ReadText as ReadText
     from .capabilities.reply import TextReply as TextReply
     from .capabilities.reward import Reward as Reward
     from .capabilities.segment import Segments as Segments
@@ -160,6 +161,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "capabilities.features": ("Features",),
     "capabilities.likelihood": ("LikelihoodTerms",),
     "capabilities.prefer": ("Preference",),
+    "capabilities.read": ("ReadText",),
     "capabilities.reply": ("TextReply",),
     "capabilities.reward": ("Reward",),
     "capabilities.segment": ("Segments",),

@@ -40,6 +40,8 @@ class Setup(Generic[OptionsT]):
             (`t2i doctor`). Then they need not be read.
         budget: What requests to a paid service may cost; see `t2i_core.api.budget`.
         plans_online: True in the dry run of a run that may use the network. `offline` is set then, too.
+        prompts: For prompt sources that change others' prompts: the run's prompts, if the run perturbs them. If
+            None, the argument names the prompts.
     """
 
     argument: str | None
@@ -51,6 +53,7 @@ class Setup(Generic[OptionsT]):
     dry: bool = False
     budget: Budget = field(default_factory=Budget, compare=False)
     plans_online: bool = False
+    prompts: tuple[Prompt, ...] | None = None
 
     @property
     def may_ask_services(self) -> bool:
@@ -305,10 +308,13 @@ class PromptSourceInfo(_Info):
         reads_labels: True if the list depends on the classes that the judge knows (`Setup.labels`).
         labels: Returns the classes that its prompts may name, for `--scenes NAME`. A class with a synset may have
             several names, of which the first is used.
+        changes_prompts: True if it changes the texts of other prompts, for `--perturb NAME`. It gives each prompt
+            once, under the same id; a text that is given twice is changed alike.
     """
 
     prompts: Callable[[Setup[Any]], Iterable[Prompt]]
     reads_labels: bool = False
+    changes_prompts: bool = False
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
 
 

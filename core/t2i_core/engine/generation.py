@@ -32,12 +32,14 @@ from ..storage.encoded_image import EncodedImage, encode_image
 from ..storage.store import IMAGES, Store, make_image_name
 from .answer_stream import Patience
 from .background import Background
+from .batch_clock import BatchClock
 from .component import Component
 from .executors import open_workers
 from .job import SampleSet
-from .lifecycle import Execution, add_note, keep_rate, keep_settings
+from .lifecycle import Execution, add_note, keep_rate, keep_settings, keep_speed
 from .query_index import Failures
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
+from .time_stamp import get_time
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,9 @@ def generate(
                 with open_workers(GenerationTask(model.component, how.settings), how) as generator:
                     keep_settings(store, model.component, generator.settings, model.fingerprint)
             continue
+        clock = BatchClock() if _is_timed(model) else None
         with (
-            open_workers(GenerationTask(model.component, how.settings), how) as generator,
+            open_workers(GenerationTask(model.component, how.settings, clock), how) as generator,
             progress.task(add_note(_make_title(model), generator.note), len(missing), "images") as task,
         ):
             started, done, failed = time.monotonic(), 0, 0
@@ -119,8 +122,16 @@ def generate(
             keep_settings(store, model.component, generator.settings, model.fingerprint)
             how.budget.end_run(f"{done - failed} of {len(missing)} images by {model.label} are made")
             keep_rate(store, model.fingerprint, generator, seconds, done)
+            if clock is not None:
+                speed = clock.describe(generator.settings, how.settings.device, get_time())
+                keep_speed(store, model.fingerprint, speed)
             all_made += Made(done - failed, seconds)
     return GeneratedImages(all_made, failures)
+
+
+def _is_timed(model: Model) -> bool:
+    """Return whether the time that a model takes is its own: not that of a search for files, or of a service."""
+    return not isinstance(model.component.info, ExistingImagesInfo) and model.component.info.price is None
 
 
 def _make_title(model: Model) -> str:
@@ -229,10 +240,12 @@ class GenerationTask:
     Attributes:
         component: The generator.
         settings: Settings of its setup.
+        clock: Measures its batches, if it works in this process.
     """
 
     component: Component[GeneratorInfo]
     settings: ComponentSettings
+    clock: BatchClock | None = None
 
     def with_component(self, component: Any) -> GenerationTask:
         """Return the same task for another component."""
@@ -240,7 +253,7 @@ class GenerationTask:
 
     def work(self, instance: Generator, items: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Any]]:
         """Have images generated."""
-        return iter(instance.generate(items))
+        return iter(instance.generate(items)) if self.clock is None else self.clock.watch(instance.generate, items)
 
     def list_images(self, item: ImageRequest) -> tuple[Image, ...]:
         """Return none: a generator reads no images."""

@@ -20,7 +20,7 @@ from ..storage.store import KeptImage
 from .job import SampleSet
 from .sample import Model, PlannedSample
 from .sample_images import ImageChecks
-from .sample_list import LinkedImage
+from .sample_list import SENT, LinkedImage
 
 
 class ImageFolders:
@@ -102,6 +102,7 @@ def _make_line(name: str, sample: PlannedSample) -> dict[str, Any]:
         "noise_seed": sample.noise_seed,
         "facets": _dump_json(dict(prompt.facets)),
         "scene": _escape_utf8(_dump_json(prompt.scene.to_json() if prompt.scene else None)),
+        **({} if sample.sent is prompt else {SENT: _escape_utf8(sample.sent.text)}),
     }
 
 

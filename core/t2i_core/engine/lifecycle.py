@@ -15,6 +15,7 @@ from ..api.errors import BadModel, NotHere, T2IError
 from ..api.executor import ComponentSettings, Executor, Workers
 from ..api.plugin_guard import guard_plugin
 from ..api.resolver import ResolvedComponent
+from ..results.manifest import SpeedRecord
 from ..storage.store import Store
 from .component import Component
 
@@ -158,6 +159,17 @@ def keep_rate(store: Store, fingerprint: str, workers: Workers, elapsed: float, 
     """
     if count:
         store.put_rate(fingerprint, (elapsed if workers.busy_seconds is None else workers.busy_seconds) / count)
+
+
+def keep_speed(store: Store, fingerprint: str, speed: SpeedRecord | None) -> None:
+    """Store the speed of a model, if it was measured."""
+    if speed is not None:
+        store.put_settings(f"speed {fingerprint}", speed.model_dump())
+
+
+def read_speed(store: Store, fingerprint: str) -> dict[str, Any] | None:
+    """Return the speed of a model when it was last measured; None if it never was."""
+    return store.settings(f"speed {fingerprint}")
 
 
 def add_note(title: str, note: str) -> str:

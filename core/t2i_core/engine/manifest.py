@@ -6,7 +6,6 @@ import os
 import platform
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import distributions
 from typing import Any
@@ -16,6 +15,7 @@ from ..results.manifest import Manifest
 from ..storage.store import Store
 from ..version import __version__
 from .component import Component
+from .lifecycle import read_speed
 from .plan import Plan
 from .preflight import read_floor
 from .request import LOCAL
@@ -48,6 +48,7 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
         "request": {
             "metrics": sorted({job.metric.spec for job in plan.jobs}),
             "prompts": sorted({each.prompts_name for each in plan.sample_sets}),
+            "perturb": list(dict.fromkeys(m.perturbation.spec for m in plan.models if m.perturbation)),
             "seeds": sorted({seed for each in plan.sample_sets for seed in each.seeds}),
             "judges": list(request.judges),
             "correct": plan.people and plan.people.spec,
@@ -78,6 +79,8 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
                 "seconds": store.rate(model.fingerprint),
                 "reported_as_judge": _read_reported_as_judge(model.component, store),
                 "unshared_seeds": model.unshared_seeds,
+                "speed": read_speed(store, model.fingerprint),
+                "perturbation": model.perturbation and model.perturbation.manifest(),
             }
             for model in plan.models
         },
@@ -140,8 +143,3 @@ def _list_judges(plan: Plan) -> list[dict[str, Any]]:
 def _read_packages() -> dict[str, str]:
     """Return the version of every installed distribution; they do not change while a process runs."""
     return dict(sorted({(d.name or "?"): d.version for d in distributions()}.items()))
-
-
-def get_time() -> str:
-    """Return the time, to the second, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -29,6 +29,7 @@ from .judge_choice import Panel, list_panels, name_panel
 from .model_list import bring_models, label_generator, list_models
 from .need_service import serve_needs
 from .observation_rounds import refuse_unfit_rounds
+from .perturbation import add_perturbed, find_perturbations, refuse_unperturbed
 from .preflight import refuse_mixed_kinds, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_lists import KnownClasses, PromptLists
 from .request import Request
@@ -146,7 +147,7 @@ class _Planner:
         finder, request = self.finder, self.request
         executor = find_executor(request, finder.resolver)
         finder.use_environments(executor, self.note)
-        models = list_models(finder)
+        models = add_perturbed(list_models(finder), find_perturbations(finder))
         sinks = _find_sinks(finder, with_sinks)
         metrics: list[str | MetricInfo] = []
         for metric in request.metrics:
@@ -230,6 +231,7 @@ class _Planner:
     def make_job(self, settled: SettledMetric, models: tuple[Model, ...], panel: Panel) -> Job:
         """Return a metric on models of one domain, judged by one panel."""
         metric, instance, defaults = settled.component, settled.instance, settled.defaults
+        refuse_unperturbed(metric, instance, models)
         generator = models[0].component
         needs = serve_needs(settled, models, panel, self.finder)
         labels = next((s.labels for s in needs if s.labels is not None), None)
@@ -385,7 +387,8 @@ class _Planner:
         """Return a model's samples, the same object for all metrics that use the same ones."""
         key = (model.label, _identify_drawing(model.component), id(prompts), seeds)
         if key not in self.grids:
-            self.grids[key] = SampleGrid(model, prompts, seeds, self.request.noise, self.request.shard)
+            texts = None if model.perturbation is None else self.lists.perturb(model.perturbation, prompts)
+            self.grids[key] = SampleGrid(model, prompts, seeds, self.request.noise, self.request.shard, texts)
         return self.grids[key]
 
     def choose_seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
@@ -434,7 +437,8 @@ def _identify_drawing(generator: Component[GeneratorInfo]) -> Drawing:
 
 def _draws_alike(job: Job, generator: Component[GeneratorInfo]) -> bool:
     """Return whether a job's only model is a generator with the same argument and options."""
-    return _identify_drawing(job.models[0].component) == _identify_drawing(generator)
+    (model, *_) = job.models
+    return model.perturbation is None and _identify_drawing(model.component) == _identify_drawing(generator)
 
 
 def _is_judged_alike(other: Job, job: Job) -> bool:

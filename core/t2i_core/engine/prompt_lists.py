@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -19,6 +19,7 @@ from .common_prompts import pick_same, select_common
 from .component import Component
 from .component_finder import ComponentFinder
 from .job import Job
+from .perturbation import match_texts
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts, merge_sources
 from .scene_reader import find_vocabulary, read_scenes
 
@@ -54,6 +55,7 @@ class PromptLists:
         self._request = finder.request
         self._sources: dict[Any, tuple[Sequence[Prompt], ...]] = {}
         self._chosen: dict[Any, tuple[Prompt, ...]] = {}
+        self._perturbed: dict[tuple[str, int], Mapping[str, str]] = {}
         self._vocabulary: Vocabulary | None = None
         self.unread: dict[str, str] = {}
 
@@ -124,6 +126,24 @@ class PromptLists:
         picked = {id(job.prompts): pick_same(job.prompts, prompts) for job in jobs}
         return [picked[id(job.prompts)] for job in jobs]
 
+    def perturb(self, source: Component[PromptSourceInfo], prompts: tuple[Prompt, ...]) -> Mapping[str, str]:
+        """Return the text of each prompt as a source changes it, by the prompt's id.
+
+        Raises:
+            BadPrompts: If the source cannot change them.
+            BrokenPlugin: If it does not give each prompt once.
+        """
+        key = (source.spec, id(prompts))
+        if key not in self._perturbed:
+            changed = self._load_from(source, KnownClasses(), prompts)
+            self._perturbed[key] = match_texts(source, prompts, check_prompts(changed, source.spec, dry=True))
+            same = sum(prompt.text == self._perturbed[key][prompt.id] for prompt in prompts)
+            if same:
+                self._finder.notes.append(
+                    f"--perturb {source.spec}: {same} of {len(prompts)} texts stay as they are"
+                )
+        return self._perturbed[key]
+
     def _note_limit(self, count: int, total: int, name: str) -> None:
         if count < total:
             self._finder.notes.append(f"{count} of {total} prompts of {shorten_paths(name)}, a seeded sample")
@@ -169,10 +189,27 @@ class PromptLists:
                 f"prompts {name!r} follow the classes of judge {classes.unknown!r}, which are not on this machine "
                 f"yet; run `t2i prefetch {classes.unknown}` first"
             )
+        return self._load_from(source, classes)
+
+    def _load_from(
+        self,
+        source: Component[PromptSourceInfo],
+        classes: KnownClasses,
+        prompts: tuple[Prompt, ...] | None = None,
+    ) -> Sequence[Prompt]:
+        """Have a prompt source make its prompts, or change those that are given."""
         labels = classes.labels if source.info.reads_labels else None
         budget = self._finder.budget
         finder = self._finder
-        load = partial(load_prompts, source, labels, budget, dry=finder.dry, plans_online=finder.plans_online)
+        load = partial(
+            load_prompts,
+            source,
+            labels,
+            budget,
+            dry=finder.dry,
+            plans_online=finder.plans_online,
+            prompts=prompts,
+        )
         with budget.charge_to(f"prompt source {source.spec}"):
             try:
                 return load(offline=self._finder.offline)

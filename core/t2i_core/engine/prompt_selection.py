@@ -28,6 +28,7 @@ def load_prompts(
     offline: bool = False,
     dry: bool = False,
     plans_online: bool = False,
+    prompts: tuple[Prompt, ...] | None = None,
 ) -> list[Prompt]:
     """Return a source's prompts.
 
@@ -38,12 +39,13 @@ def load_prompts(
         offline: True if nothing may be downloaded.
         dry: True if only the plan is wanted.
         plans_online: True if it is the plan of a run that may use the network.
+        prompts: The prompts that it changes; None for a source of its own prompts.
 
     Raises:
         BrokenPlugin: If the source fails.
     """
     setup = source.setup(offline=offline, labels=labels, dry=dry)
-    setup = replace(setup, budget=budget or setup.budget, plans_online=plans_online)
+    setup = replace(setup, budget=budget or setup.budget, plans_online=plans_online, prompts=prompts)
     return collect_prompts(source, source.info.prompts, setup)
 
 

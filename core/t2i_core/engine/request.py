@@ -171,6 +171,15 @@ class Request:
         ),
         CommandOption("[METRIC=]NAME|FILE", repeated=True, commands=("eval",), completes="prompt_source"),
     ] = ()
+    perturb: Annotated[
+        tuple[str | PromptSourceInfo, ...],
+        ReadBy(read_names(str, PromptSourceInfo), str | list[str]),
+        Field(
+            description="Draw each model's images once more from the prompts as this prompt source changes them "
+            "(typos, paraphrased), as a further model that is scored against the prompts as they were."
+        ),
+        CommandOption("NAME", repeated=True, commands=RUNNING, completes="prompt_source"),
+    ] = ()
     scenes: Annotated[
         str | None,
         AfterValidator(lambda name: name and expand_home(name)),

@@ -24,7 +24,7 @@ from .generation import GeneratedImages, drop_damaged, generate
 from .growth import Growth, grow
 from .imagefolder import open_image_folders
 from .lifecycle import Execution
-from .manifest import get_time, make_manifest
+from .manifest import make_manifest
 from .measurement import Measurements, measure
 from .observation import Observations
 from .observation_rounds import observe_in_rounds
@@ -47,6 +47,7 @@ from .sinks import write_to_sinks
 from .spending import read_spending, record_spending
 from .stopped_scores import adjust_for_stop
 from .stopping_rule import refuse_changed_rule
+from .time_stamp import get_time
 
 
 def run_plan(plan: Plan, progress: Progress | None = None) -> Run:

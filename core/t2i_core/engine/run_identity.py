@@ -40,7 +40,13 @@ def identify_samples(samples: SampleSet) -> dict[str, Any]:
     """Return what distinguishes samples from others."""
     return {
         "models": [
+            # the perturbation only if there is one, so that all other runs keep their identity
             [m.label, m.component.info.name, m.component.argument, select_result_options(m.component.options)]
+            + (
+                [[m.perturbation.info.name, select_result_options(m.perturbation.options)]]
+                if m.perturbation
+                else []
+            )
             for m in samples.models
         ],
         "prompts": [_identify_prompt(p) for p in samples.prompts],

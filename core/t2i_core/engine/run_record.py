@@ -10,7 +10,7 @@ from ..results.looks import StoppingRecord
 from ..results.manifest import Manifest
 from ..storage.manifest_file import read_manifest
 from ..storage.run_folder import RunFolder
-from .manifest import get_time
+from .time_stamp import get_time
 
 
 class RunRecord:

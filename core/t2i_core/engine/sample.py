@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any, TypeVar
 
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.generator import ImageRequest
-from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo
+from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo, PromptSourceInfo
 from ..api.prompt import ObjectClass, Prompt
 from ..storage.store import FORMAT
 from .component import Component
@@ -31,6 +31,7 @@ class Model:
         unshared_seeds: Why its images of one seed have nothing in common between prompts, if they exist already
             and their seeds are not shared; None otherwise.
         classes: The classes that it declares; None if it declares none.
+        perturbation: The source that changes the texts that it gets; None if it gets the prompts' own.
     """
 
     component: Component[GeneratorInfo]
@@ -38,6 +39,7 @@ class Model:
     settings: dict[str, Any]
     unshared_seeds: str | None = None
     classes: tuple[ObjectClass, ...] | None = None
+    perturbation: Component[PromptSourceInfo] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -56,6 +58,7 @@ class PlannedSample:
         seed: The seed, as the user counts it.
         noise_seed: The seed of the starting noise.
         key: The key of the image in the cache (SHA-256, hex).
+        sent: The prompt as the generator gets it: the prompt itself, or with its changed text.
     """
 
     index: int
@@ -64,10 +67,11 @@ class PlannedSample:
     seed: int
     noise_seed: int
     key: str
+    sent: Prompt
 
     def request(self) -> ImageRequest:
         """Return the request to the generator."""
-        return ImageRequest(self.prompt, self.seed, self.noise_seed)
+        return ImageRequest(self.sent, self.seed, self.noise_seed)
 
 
 class SampleGrid(Sequence[PlannedSample]):
@@ -82,6 +86,7 @@ class SampleGrid(Sequence[PlannedSample]):
         seeds: The seeds of each prompt.
         noise: The source of the starting noise.
         shard: (i, n): only the i-th of every n samples, i from 1. If None, all.
+        texts: The changed text of each prompt, by its id. If None, the generator gets the prompts as they are.
     """
 
     def __init__(
@@ -91,8 +96,11 @@ class SampleGrid(Sequence[PlannedSample]):
         seeds: tuple[int, ...],
         noise: NoisePolicy,
         shard: tuple[int, int] | None = None,
+        texts: Mapping[str, str] | None = None,
     ) -> None:
         self.model, self.prompts, self.seeds, self.noise, self.shard = model, prompts, seeds, noise, shard
+        self.texts = texts
+        self._sent = {} if texts is None else {p.id: replace(p, text=texts[p.id]) for p in prompts}
         self._keys = bytearray()
         self._noise_seeds = array("Q")
         self._missing_keys = self._compute_keys()
@@ -123,7 +131,7 @@ class SampleGrid(Sequence[PlannedSample]):
             next(self._missing_keys)
         key = self._keys[index * _KEY_BYTES : (index + 1) * _KEY_BYTES].hex()
         noise = self._noise_seeds[index] if self._noise_seeds else seed
-        return PlannedSample(index, self.model, prompt, seed, noise, key)
+        return PlannedSample(index, self.model, prompt, seed, noise, key, self._sent.get(prompt.id, prompt))
 
     def _compute_keys(self) -> Iterator[None]:
         """Compute one more key each time, with its noise seed if that is not the sample's own seed."""
@@ -140,8 +148,8 @@ class SampleGrid(Sequence[PlannedSample]):
 
     def make_key_head(self, prompt: Prompt) -> str:
         """Return the common beginning of the keys of a prompt's images, as canonical JSON without its end."""
-        info = self.model.component.info
-        drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
+        info, sent = self.model.component.info, self._sent.get(prompt.id, prompt)
+        drawn = sent.scene_digest if info.reads_scene else sent.text_digest
         # existing images are also found by the prompt's id
         identity = prompt.id if isinstance(info, ExistingImagesInfo) else ""
         return encode_canonically([FORMAT, "image", self.model.fingerprint, drawn, identity])[:-1]

@@ -22,6 +22,9 @@ SAMPLE_COLUMNS = (
 )
 LOST_COLUMNS = ("metric", "model", "prompt", "seed", "kind", "reason")
 
+SENT = "sent"
+"""Key of `record`: the text that the generator got, if it is not the prompt's own."""
+
 
 @dataclass(frozen=True)
 class LinkedImage:
@@ -68,9 +71,11 @@ def make_sample_row(linked: LinkedImage) -> tuple[Any, ...]:
     """Return a row of samples.csv."""
     sample, kept = linked.of.sample, linked.of.image
     head = (sample.model.label, sample.prompt.id, sample.prompt.text, sample.seed, sample.noise_seed)
+    sent = {} if sample.sent is sample.prompt else {SENT: sample.sent.text}
+    facts = {**sent, **({} if isinstance(kept, Failure) else kept.record)}
+    record = json.dumps(facts, ensure_ascii=False) if facts else ""
     if isinstance(kept, Failure):
-        return (*head, "missing" if kept.missing else "failed", kept.reason, "", "", "", "", "")
-    record = json.dumps(kept.record, ensure_ascii=False) if kept.record else ""
+        return (*head, "missing" if kept.missing else "failed", kept.reason, "", "", "", "", record)
     return (*head, "ok", "", linked.path, kept.digest, *kept.size, record)
 
 

@@ -126,7 +126,7 @@ def restrict_job(job: Job, look: Look, prompts: Sequence[object] | None = None) 
     """
     kept = tuple(job.prompts if prompts is None else prompts)[: look.prompts]
     grids = (
-        SampleGrid(grid.model, kept, grid.seeds[: look.seeds], grid.noise)  # type: ignore[arg-type]
+        SampleGrid(grid.model, kept, grid.seeds[: look.seeds], grid.noise, texts=grid.texts)  # type: ignore[arg-type]
         for grid in job.grids
     )
     return replace(job, grids=tuple(grids))

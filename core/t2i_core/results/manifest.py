@@ -9,8 +9,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from ..api.text import fit_one_line
 from .looks import StoppingRecord
+from .number_format import format_interval, format_number
 from .result import Comparison, JudgeAgreement, Result
-from .typed import Count, Number, Seed, Typed
+from .typed import Count, Interval, Number, Seed, Typed
 
 
 class RequestRecord(Typed):
@@ -18,6 +19,7 @@ class RequestRecord(Typed):
 
     metrics: list[str] = Field(description="the metrics; empty for `t2i generate`")
     prompts: list[str] = Field(description="the prompt sources or files of all metrics")
+    perturb: list[str] = Field([], description="`--perturb`: prompt sources that change the prompts")
     seeds: list[Seed] = Field(description="the seeds of all metrics")
     judges: list[str] = Field([], description="`--judge`: judges named in place of the chosen ones")
     correct: str | None = Field(None, description="`--correct`, or null")
@@ -77,6 +79,38 @@ class ClassRecord(Typed):
     synset: str | None = Field(None, description="the WordNet 3.0 synset, or null")
 
 
+class SpeedRecord(Typed):
+    """The speed of a model, as it was measured when it last generated images here.
+
+    Only full batches after the first one count. Loading, images from the cache, encoding and writing are not
+    measured.
+    """
+
+    seconds: Number = Field(description="mean seconds for an image: those of a batch, divided by its images")
+    ci: Interval | None = Field(
+        description="its 95 % confidence interval `[lo, hi]` (t over batches); null for a single batch"
+    )
+    images: Count = Field(description="number of images that were measured")
+    batches: Count = Field(description="number of full batches that were measured")
+    batch_size: Count = Field(description="images in each of them, as the model took them at a time")
+    left_out: Count = Field(description="images of the first batch and of smaller batches")
+    device: str = Field(description="the device that the model reports, or `--device`")
+    peak_memory_gb: Number | None = Field(
+        description="largest memory of the device in GB (10^9 bytes) that the model had allocated, if it reports "
+        "it"
+    )
+    measured: str = Field(description="time (UTC)")
+
+    def describe(self) -> str:
+        """Return the speed in words, with its conditions."""
+        interval = f" {format_interval(self.ci)}" if self.ci is not None else ""
+        memory = "" if self.peak_memory_gb is None else f"; at most {self.peak_memory_gb:.3g} GB of its memory"
+        return (
+            f"{format_number(self.seconds)} s an image{interval}, over {self.images} images in batches of "
+            f"{self.batch_size} after the first batch, on {self.device}{memory}"
+        )
+
+
 class ModelRecord(ComponentRecord):
     """A model that was evaluated."""
 
@@ -90,6 +124,17 @@ class ModelRecord(ComponentRecord):
         None,
         description="every class that it can draw, each with `name` and `synset`, if it declares them",
         exclude_if=lambda classes: classes is None,
+    )
+    speed: SpeedRecord | None = Field(
+        None,
+        description="its speed, if two batches or more were generated here by executor `local`; not for paid "
+        "services",
+        exclude_if=lambda speed: speed is None,
+    )
+    perturbation: ComponentRecord | None = Field(
+        None,
+        description="the prompt source that changed the prompts that it got (`--perturb`)",
+        exclude_if=lambda perturbation: perturbation is None,
     )
     reported_as_judge: dict[str, Any] | None = Field(
         None,

@@ -14,6 +14,7 @@ from t2i_core.api import Failure, Generated, ImageRequest, Setup
 from t2i_core.api.errors import BadOption, FailedRun
 from t2i_core.api.text import describe_error
 from t2i_torch_support.batch import is_out_of_memory
+from t2i_torch_support.device import read_peak_memory, reset_peak_memory
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, choose_attention_size, token_indices
@@ -55,6 +56,7 @@ class Diffusers:
         self._likelihood: Likelihood | None = None
         self._attention: TextAttentions | None = None
         self.loaded: LoadedPipeline = load(setup, pipeline_class)
+        reset_peak_memory(self.loaded.device)  # what the weights take still counts
         self.batch_size = setup.batch_size or _choose_batch_size(setup.options, self.loaded)
         self._asked_batch_size = setup.batch_size
         self._halvings = 0
@@ -114,6 +116,8 @@ class Diffusers:
                 "halved_for_memory": self._halvings,
             },
         }
+        if (peak := read_peak_memory(loaded.device)) is not None:
+            said["peak_memory_gb"] = peak
         said["call"] = {**said["call"], **self._further}
         if self._likelihood is not None:
             said["likelihood"] = self._likelihood.settings

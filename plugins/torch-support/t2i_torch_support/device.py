@@ -50,3 +50,18 @@ def check_device(name: str | None) -> None:
         raise BadOption(f"device {name!r}: this machine has none (Apple's GPUs alone, and a torch built for them)")
     if kind == "cuda" and int(index or 0) >= (count := torch.cuda.device_count()):
         raise BadOption(f"device {name!r}: this machine has {count or 'no'} CUDA device{'s' * (count > 1)}")
+
+
+def reset_peak_memory(device: torch.device) -> None:
+    """Begin to measure the largest memory that is allocated on a GPU; does nothing elsewhere."""
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def read_peak_memory(device: torch.device) -> float | None:
+    """Return the largest memory that this process has allocated on a GPU, in GB (10^9 bytes); None elsewhere."""
+    import torch
+
+    return torch.cuda.max_memory_allocated(device) / 1e9 if device.type == "cuda" else None

@@ -8,7 +8,13 @@ import sys
 import pytest
 import torch
 from t2i_core.api.errors import BadOption
-from t2i_torch_support.device import check_device, get_device_type, select_device
+from t2i_torch_support.device import (
+    check_device,
+    get_device_type,
+    read_peak_memory,
+    reset_peak_memory,
+    select_device,
+)
 
 
 @pytest.fixture
@@ -67,3 +73,8 @@ def test_no_torch_is_imported_where_no_gpu_is_named():
     program = "import sys; from t2i_torch_support.device import check_device, get_device_type; "
     program += "check_device(None); check_device('cpu'); get_device_type('cuda'); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_peak_memory_is_that_of_gpus_alone() -> None:
+    reset_peak_memory(torch.device("cpu"))
+    assert read_peak_memory(torch.device("cpu")) is None

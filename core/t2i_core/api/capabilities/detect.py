@@ -79,11 +79,11 @@ class Detections(Observation, capability="detect"):
             raise ValueError(f"gave a class {int(worst)} of {len(self.labels)} labels")
         if query.images and self.size != (size := query.images[0].pixels.shape[1::-1]):
             raise ValueError(f"gave a size of {format_size(self.size)} pixels for an image of {format_size(size)}")
-        self._check_boxes()
-        _check_probabilities("scores", self.scores)
+        check_boxes(self.boxes, self.size)
+        check_probabilities("scores", self.scores)
         for name, array in (("class_probs", self.class_probs), ("colours", self.colours)):
             if array is not None:
-                _check_probabilities(name, array)
+                check_probabilities(name, array)
                 if n and array.sum(axis=1).max() > 1 + ROUNDING:
                     raise ValueError(f"gave {name} whose sum is {array.sum(axis=1).max():.3g}, more than 1")
 
@@ -102,17 +102,6 @@ class Detections(Observation, capability="detect"):
                 raise ValueError(
                     f"gave {name} of shape {array.shape} for {n} detections; the shape must be {expected}"
                 )
-
-    def _check_boxes(self) -> None:
-        x0, y0, x1, y1 = self.boxes.T
-        width, height = self.size
-        outside = (x0 < -OVERHANG) | (y0 < -OVERHANG) | (x1 > width + OVERHANG) | (y1 > height + OVERHANG)
-        if (wrong := outside | (x1 < x0) | (y1 < y0)).any():
-            box = ", ".join(f"{side:.4g}" for side in self.boxes[np.argmax(wrong)])
-            size = format_size(self.size)
-            raise ValueError(
-                f"gave a box ({box}); it must have x0 <= x1 and y0 <= y1 and lie within the {size} pixels"
-            )
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = {
@@ -175,7 +164,20 @@ class Detections(Observation, capability="detect"):
         }
 
 
-def _check_probabilities(name: str, array: NDArray[Any]) -> None:
+def check_boxes(boxes: NDArray[np.float32], size: tuple[int, int]) -> None:
+    """Raise ValueError if one of the boxes (n, 4) is not in order or leaves an image of this size."""
+    x0, y0, x1, y1 = boxes.T
+    width, height = size
+    outside = (x0 < -OVERHANG) | (y0 < -OVERHANG) | (x1 > width + OVERHANG) | (y1 > height + OVERHANG)
+    if (wrong := outside | (x1 < x0) | (y1 < y0)).any():
+        box = ", ".join(f"{side:.4g}" for side in boxes[np.argmax(wrong)])
+        raise ValueError(
+            f"gave a box ({box}); it must have x0 <= x1 and y0 <= y1 and lie within the {format_size(size)} pixels"
+        )
+
+
+def check_probabilities(name: str, array: NDArray[Any]) -> None:
+    """Raise ValueError if numbers are not in [0, 1]."""
     if array.size and not (array.min() >= -ROUNDING and array.max() <= 1 + ROUNDING):
         raise ValueError(f"gave {name} from {array.min():.3g} to {array.max():.3g}; they must be from 0 to 1")
 

@@ -1,0 +1,159 @@
+"""The speed of a model: full batches after the first, without what the run does in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from t2i_core.api import Generated, GeneratorInfo, ImageRequest, Price
+from t2i_core.engine import batch_clock
+from t2i_core.engine.batch_clock import BatchClock, TimedBatch
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.results.run import Run
+from t2i_core.testing import TEST_PROMPTS, StaticResolver
+
+
+class Ticks:
+    """A clock that goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    found = Ticks()
+    monkeypatch.setattr(batch_clock, "time", found)
+    return found
+
+
+def work_in_halves(ticks: Ticks) -> Any:
+    """Return a generator of batches of four whose halves take 1 and 2 seconds."""
+
+    def work(items: Iterable[int]) -> Iterator[tuple[int, str]]:
+        stream = iter(items)
+        while batch := list(islice(stream, 4)):
+            for half, seconds in ((batch[:2], 1), (batch[2:], 2)):
+                ticks.now += seconds
+                yield from ((item, "image") for item in half)
+
+    return work
+
+
+def work_ahead(ticks: Ticks) -> Any:
+    """Return a generator with three items in work, of which one is done each second."""
+
+    def work(items: Iterable[int]) -> Iterator[tuple[int, str]]:
+        stream = iter(items)
+        open_ = list(islice(stream, 3))
+        while open_:
+            ticks.now += 1
+            yield open_.pop(0), "image"
+            open_ += list(islice(stream, 1))
+
+    return work
+
+
+def work_in_batches(ticks: Ticks, size: int, seconds: Iterable[float]) -> Any:
+    """Return a generator of batches that take so long, one after the other."""
+    durations = iter(seconds)
+
+    def work(items: Iterable[int]) -> Iterator[tuple[int, str]]:
+        stream = iter(items)
+        while batch := list(islice(stream, size)):
+            ticks.now += next(durations)
+            yield from ((item, "image") for item in batch)
+
+    return work
+
+
+def test_only_the_work_on_a_batch_counts(ticks: Ticks) -> None:
+    def find_items() -> Iterator[int]:
+        for number in range(13):
+            ticks.now += 1000  # the run looks for the next image
+            yield number
+
+    clock = BatchClock()
+    for _ in clock.watch(work_in_batches(ticks, 4, [9, 2, 3, 1]), find_items()):
+        ticks.now += 100  # the run encodes and writes
+    assert clock.batches == [TimedBatch(4, 9, 4), TimedBatch(4, 2, 4), TimedBatch(4, 3, 4), TimedBatch(1, 1, 1)]
+    found = clock.describe({"device": "cuda:0", "peak_memory_gb": 3.5}, "cuda", "now")
+    assert found is not None
+    assert found.seconds == pytest.approx(2.5 / 4)
+    assert (found.images, found.batches, found.batch_size, found.left_out) == (8, 2, 4, 5)
+    assert (found.device, found.peak_memory_gb) == ("cuda:0", 3.5)
+    half = 12.706 * np.std([0.5, 0.75], ddof=1) / np.sqrt(2)
+    assert found.ci == [0, pytest.approx(0.625 + half, rel=1e-3)]
+
+
+def test_a_batch_that_is_answered_in_parts_counts_whole(ticks: Ticks) -> None:
+    clock = BatchClock()
+    list(clock.watch(work_in_halves(ticks), iter(range(12))))
+    found = clock.describe({}, None, "now")
+    assert found is not None
+    assert (found.seconds, found.batch_size, found.images) == (0.75, 4, 8)
+
+
+def test_items_in_work_at_once_count_by_their_rate(ticks: Ticks) -> None:
+    """The first and the last ones, for which others are not taken at the same rate, are left out."""
+    clock = BatchClock()
+    list(clock.watch(work_ahead(ticks), iter(range(10))))
+    found = clock.describe({}, None, "now")
+    assert found is not None
+    assert (found.seconds, found.batch_size, found.ci) == (1, 1, [1, 1])
+    assert found.images + found.left_out == 10
+
+
+def test_a_single_batch_has_no_speed_and_two_no_interval(ticks: Ticks) -> None:
+    clock = BatchClock()
+    list(clock.watch(work_in_batches(ticks, 4, [9]), iter(range(4))))
+    assert clock.describe({}, None, "now") is None
+    list(clock.watch(work_in_batches(ticks, 4, [2]), iter(range(4))))
+    found = clock.describe({}, None, "now")
+    assert found is not None
+    assert (found.seconds, found.ci, found.device, found.peak_memory_gb) == (0.5, None, "best", None)
+
+
+class Slow:
+    """Sleeps for each batch of two."""
+
+    settings = {"device": "cpu"}  # noqa: RUF012
+
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated]]:
+        stream = iter(requests)
+        while batch := list(islice(stream, 2)):
+            time.sleep(0.02)
+            for request in batch:
+                yield request, Generated(np.full((4, 4, 3), 9 + request.seed, np.uint8))
+
+
+def run(tmp_path: Path, out: str, price: Any = None) -> Run:
+    info = GeneratorInfo(name="slow", summary="Slow.", create=lambda setup: Slow(), price=price)
+    return evaluate(
+        [], info, prompts=TEST_PROMPTS.name, seeds=4, out=tmp_path / out, resolver=StaticResolver(TEST_PROMPTS)
+    )
+
+
+def test_run_json_has_the_speed_also_if_all_images_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    speed = run(tmp_path, "first").manifest.models["slow"].speed
+    assert speed is not None
+    assert 0.01 <= speed.seconds < 0.5
+    assert (speed.batch_size, speed.device, speed.left_out) == (2, "cpu", 2)
+    assert run(tmp_path, "second").manifest.models["slow"].speed == speed
+
+
+def test_services_are_not_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    found = run(tmp_path, "paid", lambda options: Price(lambda item, capability: 0.0))
+    assert found.manifest.models["slow"].speed is None
