@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core.api import Preference, QuestionAnswer, Setup, TextReply
+from t2i_core.api import Preference, QuestionAnswer, ReadText, Setup, TextReply
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
@@ -21,6 +21,7 @@ from .prices import limit_chat_cost
 from .questions import read_answer, strip_thoughts, write_content
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
+from .transcription import read_transcription
 
 _CUT = ("length", "model_length", "max_tokens")
 """Finish reasons of truncated answers: OpenAI's, Mistral's for a full context, Anthropic's."""
@@ -43,9 +44,13 @@ class VisionJudge:
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
-    ) -> Iterator[tuple[Query, Preference | QuestionAnswer | TextReply | Failure]]:
-        """Yield each query with the model's preference, answer or reply as soon as it arrives."""
-        works: Mapping[str, Callable[[Query], Any]] = {"prefer": self._compare, "reply": self._reply}
+    ) -> Iterator[tuple[Query, Preference | QuestionAnswer | TextReply | ReadText | Failure]]:
+        """Yield each query with the model's preference, answer, reply or transcription as soon as it arrives."""
+        works: Mapping[str, Callable[[Query], Any]] = {
+            "prefer": self._compare,
+            "reply": self._reply,
+            "read": self._read,
+        }
         work = works.get(capability, self._answer)
         return run_concurrently(queries, work, self.server.at_once, self.server.disconnect)
 
@@ -75,16 +80,24 @@ class VisionJudge:
         return read_answer(query, reply, finished=reply.finish_reason not in _CUT)
 
     async def _reply(self, query: Query) -> TextReply | Failure:
+        text = await self._ask_for_text("reply", query)
+        return text if isinstance(text, Failure) else TextReply(text)
+
+    async def _read(self, query: Query) -> ReadText | Failure:
+        text = await self._ask_for_text("read", query)
+        return text if isinstance(text, Failure) else read_transcription(text, query.images[0])
+
+    async def _ask_for_text(self, capability: Capability, query: Query) -> str | Failure:
+        """Return a whole reply, without its reasoning."""
         try:
-            reply = await self._ask("reply", query)
+            reply = await self._ask(capability, query)
         except Refused as refusal:
             return Failure(f"refused: {refusal}")
         if isinstance(reply, Failure):
             return reply
         if reply.finish_reason in _CUT:
             return Failure("the reply was cut off; raise max_tokens")
-        text = strip_thoughts(reply.message.text)
-        return TextReply(text) if text else Failure("the reply is empty")
+        return strip_thoughts(reply.message.text) or Failure("the reply is empty")
 
     async def _ask(
         self, capability: Capability, query: Query, for_probabilities: Mapping[str, Any] | None = None

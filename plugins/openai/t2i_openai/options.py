@@ -105,6 +105,20 @@ def _check_rewriting(template: str) -> str:
     return template
 
 
+PARAPHRASE = (
+    "Say this prompt for a text-to-image model in other words. Keep its meaning, its length and every object, "
+    "number, colour and position that it names, and add nothing. Texts in quotes stay as they are. Answer with "
+    "the new prompt only.\n\n{prompt}"
+)
+"""The request to paraphrase a prompt."""
+
+TRANSLATE = (
+    "Translate this prompt for a text-to-image model into {language}. Texts in quotes stay as they are. Answer "
+    "with the translation only.\n\n{prompt}"
+)
+"""The request to translate a prompt."""
+
+
 class RewriteOptions(ChatOptions):
     """Options of the requests that rewrite prompts."""
 
@@ -113,6 +127,25 @@ class RewriteOptions(ChatOptions):
         REWRITE, description="The request, with {prompt} for the prompt's text."
     )
     seed: int | None = Field(None, description="Seed to send. Default: no seed.")
+
+    @property
+    def filled_template(self) -> str:
+        """The request with the place of the prompt alone."""
+        return self.template
+
+
+class TranslateOptions(RewriteOptions):
+    """Options of the requests that translate prompts."""
+
+    language: str = Field(description="The language, in English (Spanish).", min_length=1)
+    template: Annotated[str, AfterValidator(_check_rewriting)] = Field(
+        TRANSLATE, description="The request, with {prompt} for the prompt's text and {language}."
+    )
+
+    @property
+    def filled_template(self) -> str:
+        """The request with the place of the prompt alone."""
+        return self.template.replace("{language}", self.language)
 
 
 class ImageOptions(ServerOptions):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from t2i_core.api import (
     GeneratorInfo,
     JudgeInfo,
     Loading,
+    Preset,
     Price,
     Prompt,
     PromptSourceInfo,
@@ -22,7 +24,15 @@ from t2i_core.api.errors import BadModel, BadOption
 from t2i_core.api.options import read_secret
 from t2i_torch_support import pair_questions
 
-from .options import OPENAI, ImageOptions, JudgeOptions, RewriteOptions, ServerOptions
+from .options import (
+    OPENAI,
+    PARAPHRASE,
+    ImageOptions,
+    JudgeOptions,
+    RewriteOptions,
+    ServerOptions,
+    TranslateOptions,
+)
 
 if TYPE_CHECKING:
     from .generator import ImageServer
@@ -65,11 +75,11 @@ def t2i_judges() -> list[JudgeInfo]:
             argument=_ARGUMENT,
             needs_argument=True,
             options=JudgeOptions,
-            capabilities={"prefer": frozenset(), "answer": frozenset(), "reply": frozenset()},
+            capabilities={name: frozenset() for name in ("prefer", "answer", "reply", "read")},
             create=_judge,
             price=_price_answers,
             loading=Loading(weights=lambda argument, options: [pair_questions.SOURCE], check=_check),
-            code=("judge.py", "questions.py", "replies.py"),
+            code=("judge.py", "questions.py", "replies.py", "transcription.py"),
             about=About(
                 citation="after the judge of: Do I look like a cat.n.01 to you? A Taxonomy Image Generation "
                 "Benchmark",
@@ -82,29 +92,40 @@ def t2i_judges() -> list[JudgeInfo]:
 
 
 @hookimpl
-def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Return the descriptor of the prompt source."""
+def t2i_prompt_sources() -> list[PromptSourceInfo | Preset]:
+    """Return the descriptors of the prompt sources."""
     return [
-        PromptSourceInfo(
-            name="rewritten",
-            summary="Prompts of a file or source, rewritten by a chat model behind OpenAI's API.",
-            argument="FILE or NAME: file of prompts, or prompt source",
-            needs_argument=True,
-            options=RewriteOptions,
-            prompts=_rewritten,
-            about=About(
-                licence="the server's terms",
-                notes="t2i sends prompts to the server, which may cost money, and keeps each answer.",
-            ),
-        )
+        _rewriter("rewritten", "rewritten", RewriteOptions),
+        Preset(
+            name="paraphrased",
+            summary="Prompts of a file, source or run in other words of the same meaning, by a chat model.",
+            of="t2i-openai/rewritten",
+            options={"template": PARAPHRASE},
+        ),
+        _rewriter("translated", "translated into another language", TranslateOptions),
     ]
 
 
-def _rewritten(setup: Setup[RewriteOptions]) -> Iterable[Prompt]:
+def _rewriter(name: str, done: str, options: type[RewriteOptions]) -> PromptSourceInfo:
+    return PromptSourceInfo(
+        name=name,
+        summary=f"Prompts of a file, source or run, {done} by a chat model behind OpenAI's API.",
+        argument="FILE or NAME: file of prompts, or prompt source",
+        options=options,
+        prompts=partial(_rewrite, name),
+        changes_prompts=True,
+        about=About(
+            licence="the server's terms",
+            notes="t2i sends prompts to the server, which may cost money, and keeps each answer.",
+        ),
+    )
+
+
+def _rewrite(name: str, setup: Setup[RewriteOptions]) -> Iterable[Prompt]:
     from .rewritten_prompts import rewrite_prompts
 
-    _check(setup, "rewritten")
-    return rewrite_prompts(setup)
+    _check(setup, name)
+    return rewrite_prompts(setup, name)
 
 
 def _price_images(options: ImageOptions) -> Price | None:

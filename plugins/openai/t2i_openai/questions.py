@@ -18,6 +18,7 @@ from t2i_torch_support.pair_questions import choose_template, write_question
 
 from .options import JudgeOptions
 from .replies import Choice
+from .transcription import REQUEST
 
 MOST_CHOICES = len(ascii_uppercase)
 
@@ -31,7 +32,7 @@ def write_content(
 
     Args:
         options: The judge's options.
-        capability: The capability that is asked for: `prefer`, `reply`, or `answer`.
+        capability: The capability that is asked for: `prefer`, `reply`, `read`, or `answer`.
         query: The query.
         show: Returns the part of the message that shows an image.
 
@@ -40,6 +41,8 @@ def write_content(
     """
     if capability == "reply":
         return query.texts[0]
+    if capability == "read":
+        return [show(query.images[0]), _say(REQUEST)]
     if capability != "prefer":
         return write_parts(query, show)
     definitions = query.params.get("definitions", "") if options.with_definitions else ""

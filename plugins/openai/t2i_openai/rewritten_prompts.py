@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from openai import AsyncOpenAI
@@ -17,10 +16,8 @@ from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadOption, BadPrompts
 from t2i_core.api.options import select_result_options
-from t2i_core.api.plugin_guard import guard_plugin
-from t2i_core.api.resolver import installed_resolver
 from t2i_core.files.atomic_write import write_whole
-from t2i_core.io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
+from t2i_core.io.changed_prompts import ORIGINAL, change_text, load_originals
 
 from .concurrency import run_concurrently
 from .options import RewriteOptions
@@ -28,16 +25,17 @@ from .prices import explain_unknown_price, limit_chat_cost
 from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
 
-ORIGINAL = "original"
-"""The facet with the text before it was rewritten."""
-
 _log = logging.getLogger(__name__)
 
 
-def rewrite_prompts(setup: Setup[RewriteOptions]) -> Iterator[Prompt]:
-    """Yield the prompts of a file or source with their new texts; ask the server for those that are not kept yet.
+def rewrite_prompts(setup: Setup[RewriteOptions], name: str = "rewritten") -> Iterator[Prompt]:
+    """Yield prompts with their new texts; ask the server for those that are not kept yet.
 
     In a dry run the server is not asked, and texts that are not kept yet stay as they are.
+
+    Args:
+        setup: The source's setup.
+        name: The source's name, for messages.
 
     Raises:
         BadPrompts: A text has no answer. Answers that have arrived are kept.
@@ -45,7 +43,7 @@ def rewrite_prompts(setup: Setup[RewriteOptions]) -> Iterator[Prompt]:
         BadOption: A budget is limited, and the price of a request is not known.
         BadModel: No request can succeed.
     """
-    prompts = _load_originals(setup)
+    prompts = load_originals(setup, name)
     folder = find_cache_folder().absolute() / "rewritten"
     texts = dict.fromkeys(prompt.text for prompt in prompts)
     places = {text: _place(folder, text, setup.options) for text in texts}
@@ -64,20 +62,7 @@ def rewrite_prompts(setup: Setup[RewriteOptions]) -> Iterator[Prompt]:
     elif wanted:
         _ask_all(wanted, places, setup)
     for prompt in prompts:
-        new = _read_kept(places[prompt.text]) or prompt.text
-        yield replace(prompt, text=new, facets={**prompt.facets, ORIGINAL: prompt.text})
-
-
-def _load_originals(setup: Setup[RewriteOptions]) -> Sequence[Prompt]:
-    name = setup.argument or ""
-    if is_prompt_file(name):
-        return merge_duplicates(read_prompts(name))[0]
-    source = installed_resolver().component("prompt_source", name, {})
-    with guard_plugin(source, "to give its prompts"):
-        own = replace(
-            source.setup(), offline=setup.offline, labels=setup.labels, dry=setup.dry, budget=setup.budget
-        )
-        return list(source.info.prompts(own))
+        yield change_text(prompt, _read_kept(places[prompt.text]) or prompt.text)
 
 
 def _place(folder: Path, text: str, options: RewriteOptions) -> Path:
@@ -127,7 +112,7 @@ def _ask_all(texts: Sequence[str], places: dict[str, Path], setup: Setup[Rewrite
 
 
 def _write_request(options: RewriteOptions, text: str) -> str:
-    return options.template.replace("{prompt}", text)
+    return options.filled_template.replace("{prompt}", text)
 
 
 async def _send(client: AsyncOpenAI, text: str, model: str, options: RewriteOptions) -> ChatReply:

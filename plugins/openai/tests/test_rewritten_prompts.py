@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.api import Prompt, Setup
+from t2i_core.api import Preset, Prompt, PromptSourceInfo, Setup
 from t2i_core.api.errors import BadModel, BadPrompts
 from t2i_core.testing import PromptSourceContract
-from t2i_openai.options import RewriteOptions
+from t2i_openai.options import RewriteOptions, TranslateOptions
 from t2i_openai.plugin import t2i_prompt_sources
 
-(INFO,) = t2i_prompt_sources()
+INFO, PARAPHRASED, TRANSLATED = t2i_prompt_sources()
+assert isinstance(INFO, PromptSourceInfo)
+assert isinstance(PARAPHRASED, Preset)
+assert isinstance(TRANSLATED, PromptSourceInfo)
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +111,34 @@ def test_a_damaged_answer_is_asked_for_again(server: Any, file: Path, tmp_path: 
         kept.write_text("{")
     assert rewrite(server, file) == first
     assert len(server.log) == 4
+
+
+def test_the_prompts_of_a_run_are_rewritten_in_place_of_a_file(server: Any) -> None:
+    server.default = echo
+    options = RewriteOptions(model="m", **server.options)
+    (prompt,) = INFO.prompts(Setup(None, options, prompts=(Prompt("p", "a dog"),)))
+    assert (prompt.id, prompt.text) == ("p", "a dog, in the rain")
+    with pytest.raises(BadPrompts, match="name the prompts to change, rewritten:FILE"):
+        list(INFO.prompts(Setup(None, options)))
+
+
+def test_a_paraphrase_is_asked_for_in_other_words() -> None:
+    assert INFO.changes_prompts
+    assert PARAPHRASED.of == "t2i-openai/rewritten"
+    assert "other words" in RewriteOptions(model="m", **PARAPHRASED.options).filled_template
+
+
+def test_a_translation_names_its_language(server: Any) -> None:
+    server.default = echo
+    options = TranslateOptions(model="m", language="Hindi", **server.options)
+    (prompt,) = TRANSLATED.prompts(Setup(None, options, prompts=(Prompt("p", 'a "{language}" sign'),)))
+    assert prompt.facets["original"] == 'a "{language}" sign'
+    (exchange,) = server.log
+    said = exchange.body["messages"][0]["content"]
+    assert "into Hindi." in said
+    assert said.endswith('a "{language}" sign')
+    with pytest.raises(ValueError, match="language"):
+        TranslateOptions(model="m")  # type: ignore[call-arg]
 
 
 def test_a_template_must_show_the_prompt() -> None:

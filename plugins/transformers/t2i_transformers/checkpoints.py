@@ -138,6 +138,18 @@ def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
     }
 
 
+def list_labels(place: CheckpointPlace, config: Mapping[str, Any]) -> tuple[ObjectClass, ...]:
+    """Return the class of each logit of a classifier. Raises BadModel if two share a name, or one has none."""
+    found = classes(config)
+    names = [each.name for each in found.values()]
+    if not names or list(found) != list(range(len(names))) or len(set(names)) < len(names):
+        raise BadModel(
+            f"{place.spec}: its {CONFIG} does not give each class a name of its own (`id2label`, numbered from "
+            "0), so it is not a classifier that t2i can read"
+        )
+    return tuple(found.values())
+
+
 def colours(place: CheckpointPlace, config: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the colours that a checkpoint's colour head predicts. Raises BadModel if it has none."""
     names = config.get("colours")

@@ -32,17 +32,22 @@ if TYPE_CHECKING:
 
 DETECTOR, SEGMENTER = "transformers-detector", "transformers-segmenter"
 COLOURED = "coloured-detector"
+CLASSIFIER = "transformers-classifier"
 CAPTIONER, PREFERENCE, REWARD = "transformers-captioner", "transformers-vlm", "transformers-reward"
 IMAGEREWARD = "imagereward"
 TYPES: dict[str, tuple[str, ...]] = {
     DETECTOR: ("detr", "yolos"),
     COLOURED: ("d_fine", "detr", "rt_detr", "rt_detr_v2"),
     SEGMENTER: ("mask2former",),
+    CLASSIFIER: (),
     CAPTIONER: ("blip", "git"),
     PREFERENCE: (),
     REWARD: ("clip", "siglip"),
 }
 """Architectures (`model_type`) that each judge runs; an empty tuple allows any of its Auto class."""
+
+_WITHOUT_WORDS = (DETECTOR, COLOURED, SEGMENTER, CLASSIFIER)
+"""Judges that need no tokenizer."""
 
 _SHARED = (
     "checkpoints.py",
@@ -89,6 +94,15 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             create=_segmenter,
             labels=partial(_labels, SEGMENTER),
             code=(*_SHARED, "segmenter.py"),
+        ),
+        _info(
+            CLASSIFIER,
+            "Classifies images with any image classifier of transformers, by the checkpoint's own classes.",
+            options=CheckpointOptions,
+            capabilities={"classify": frozenset()},
+            create=_classifier,
+            labels=_class_labels,
+            code=(*_SHARED, "image_classifier.py"),
         ),
         _info(
             CAPTIONER,
@@ -200,6 +214,12 @@ def _segmenter(setup: Setup[SegmenterOptions]) -> Judge:
     return Segmenter(setup, _places(SEGMENTER, setup.argument, setup.options)[0])
 
 
+def _classifier(setup: Setup[CheckpointOptions]) -> Judge:
+    from .image_classifier import ImageClassifier
+
+    return ImageClassifier(setup, _places(CLASSIFIER, setup.argument, setup.options)[0])
+
+
 def _captioner(setup: Setup[CaptionerOptions]) -> Judge:
     from .captioner import Captioner
 
@@ -230,6 +250,13 @@ def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[
     # `_resolve` has fetched the config
     config = checkpoints.config(_places(name, argument, options)[0], offline=True)
     return tuple(dict.fromkeys(checkpoints.classes(config).values()))
+
+
+def _class_labels(argument: str | None, options: CheckpointOptions) -> tuple[ObjectClass, ...]:
+    from . import checkpoints
+
+    place, _ = _places(CLASSIFIER, argument, options)
+    return checkpoints.list_labels(place, checkpoints.config(place, offline=True))
 
 
 def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Iterator[Path | str]:
@@ -274,7 +301,7 @@ def _prefetch(name: str, setup: Setup[Any]) -> None:
         checkpoints.check_colours(place, folder)
     if processor is not None:
         folder = checkpoints.fetch(processor, setup.offline, weights=False)
-    checkpoints.check_processor(processor or place, folder, words=name not in (DETECTOR, COLOURED, SEGMENTER))
+    checkpoints.check_processor(processor or place, folder, words=name not in _WITHOUT_WORDS)
 
 
 def _imagereward_places(

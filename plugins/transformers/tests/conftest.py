@@ -105,3 +105,9 @@ def telling_qwen(tiny: Any, checkpoints: Path) -> Path:
 def images(tiny: Any, tmp_path: Path) -> list[Image]:
     """Five images of three sizes."""
     return tiny.sizes(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def tiny_vit(tiny: Any, checkpoints: Path) -> Path:
+    """A ViT that classifies into three classes, with random weights."""
+    return tiny.save_vit(checkpoints / "vit")

@@ -122,6 +122,22 @@ def save_mask2former(folder: Path, size: PixelSize, change: Callable[[Any], None
     return folder
 
 
+def save_vit(folder: Path, **config: Any) -> Path:
+    """A classifier of images of 32 pixels."""
+    from transformers import ViTConfig, ViTForImageClassification, ViTImageProcessor
+
+    torch.manual_seed(0)
+    small = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    names = {0: "normal", 1: "nsfw", 2: "drawing"}
+    network = ViTForImageClassification(
+        ViTConfig(**{**small, "image_size": 32, "patch_size": 8, "id2label": names, **config})
+    )
+    torch.nn.init.normal_(network.classifier.weight)
+    network.save_pretrained(folder)
+    ViTImageProcessor(size={"height": 32, "width": 32}).save_pretrained(folder)
+    return folder
+
+
 def save_blip(folder: Path) -> Path:
     from transformers import BertTokenizer, BlipConfig, BlipForConditionalGeneration, BlipImageProcessor
     from transformers.models.blip import BlipProcessor
