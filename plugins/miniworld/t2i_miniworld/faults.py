@@ -37,6 +37,7 @@ class FaultRates:
             effect if fewer than two paints differ.
         extra: Probability that a picture has one more thing, like one of the requested ones, all equally likely.
         flip_relation: Probability that the two things of the first relation exchange places.
+        misspell: Probability that a word on a sign is misspelt; independent for each word (see `signs`).
         seed_sd: Standard deviation of a seed's effect on the logit of all rates, shared by all prompts.
         prompt_sd: Standard deviation of a prompt's effect on the logit of all rates, shared by all seeds.
 
@@ -50,6 +51,7 @@ class FaultRates:
     swap_colors: float = 0.0
     extra: float = 0.0
     flip_relation: float = 0.0
+    misspell: float = 0.0
     seed_sd: float = 0.0
     prompt_sd: float = 0.0
 

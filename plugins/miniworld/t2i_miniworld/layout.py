@@ -139,7 +139,7 @@ def plan(
         if thing.kind not in KINDS:
             raise ValueError(f"the mini world has no {thing.kind!r}; it has {', '.join(KINDS)}")
     arrangements = _keeping(len(things), ties)
-    stage = _draw_stage(stream("stage", *key))
+    stage = draw_stage(stream("stage", *key))
     right = [_body(pose(slot, thing, *key), stage) for slot, thing in enumerate(things)]
     wrong = [_body(pose(slot, thing, "instead", *key), stage) for slot, thing in enumerate(instead)]
     more = _body(pose(len(things), extra, *key), stage) if extra else None
@@ -223,7 +223,8 @@ def world_points(points: FloatArray, placed: Placed) -> FloatArray:
     return (stretched @ turn.T) * placed.scale + np.asarray(placed.position)
 
 
-def _draw_stage(rng: np.random.Generator) -> Stage:
+def draw_stage(rng: np.random.Generator) -> Stage:
+    """Draw camera, light and background colours."""
     return Stage(
         elevation=rng.uniform(9, 16),
         sun_azimuth=rng.uniform(25, 65) * rng.choice((-1, 1)),

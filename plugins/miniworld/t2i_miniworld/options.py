@@ -25,6 +25,7 @@ class SimulatorOptions(Options):
     swap_colors: Rate = Field(0.0, description="Probability that the objects exchange their colours.")
     extra: Rate = Field(0.0, description="Probability that a picture shows one extra object.")
     flip_relation: Rate = Field(0.0, description="Probability that the first relation's objects exchange places.")
+    misspell: Rate = Field(0.0, description="Probability that a word on a sign or board is misspelt.")
     hyponyms: Literal["uniform", "fixed", "skewed"] = Field(
         "uniform",
         description="Which hyponyms of a class are drawn: uniform, always the same one, or by Zipf's law.",

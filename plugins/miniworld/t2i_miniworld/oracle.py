@@ -15,6 +15,7 @@ from t2i_core.api import (
     Preference,
     Query,
     QuestionAnswer,
+    ReadText,
     Reward,
     Segments,
     Truth,
@@ -29,6 +30,7 @@ from t2i_miniworld.oracle_embedding import embed_image, embed_text
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.question_answers import answer, err
 from t2i_miniworld.scene_match import find_share
+from t2i_miniworld.sign_classes import TEXT
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LABELS
 
@@ -64,6 +66,10 @@ class Oracle:
             return Failure(_NO_TRUTH)
         if capability == "reward":
             return _reward_for(shown, query.texts)
+        if capability == "read":
+            return read_signs(shown)
+        if capability in ("caption", "embed") and any(TEXT in instance.attributes for instance in shown.instances):
+            return Failure("the oracle has no words for signs; it reads them (capability read)")
         if capability == "classify":
             return classify(shown, self.labels)
         if capability == "embed":
@@ -75,33 +81,49 @@ class Oracle:
 
 
 def segment(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> Segments:
-    """Return every visible thing with its mask, class and colour (unpainted things have no colour)."""
-    classes = [_class_of(instance, labels) for instance in shown.instances]
+    """Return every visible thing with its mask, class and colour (unpainted things have no colour).
+
+    Signs are none of its classes.
+    """
+    known = [instance for instance in shown.instances if TEXT not in instance.attributes]
+    classes = [_class_of(instance, labels) for instance in known]
     colours = np.zeros((len(classes), len(_COLOURS)), np.float32)
-    for row, instance in enumerate(shown.instances):
+    for row, instance in enumerate(known):
         if instance.colour is not None:
             colours[row, _COLOURS.index(instance.colour)] = 1
     return Segments(
         size=shown.size,
-        boxes=np.array([instance.box for instance in shown.instances], np.float32).reshape(-1, 4),
+        boxes=np.array([instance.box for instance in known], np.float32).reshape(-1, 4),
         scores=np.ones(len(classes), np.float32),
         classes=np.array(classes, np.int16),
         labels=labels,
         class_probs=np.eye(len(labels), dtype=np.float32)[classes],
         colours=colours,
         colour_names=_COLOURS,
-        masks=tuple(instance.mask for instance in shown.instances),
+        masks=tuple(instance.mask for instance in known),
     )
 
 
 def classify(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> ClassScores | Failure:
     """Return the class of the thing with the most visible pixels."""
-    if not shown.instances:
+    known = [instance for instance in shown.instances if TEXT not in instance.attributes]
+    if not known:
         return Failure("the picture shows nothing that could be classified")
-    largest = max(shown.instances, key=lambda instance: instance.mask.area())
+    largest = max(known, key=lambda instance: instance.mask.area())
     logits = np.zeros(len(labels), np.float32)
     logits[_class_of(largest, labels)] = _CERTAIN
     return ClassScores(logits, labels)
+
+
+def read_signs(shown: Truth) -> ReadText:
+    """Return the text of every sign with the box of the sign, from left to right."""
+    signs = sorted((one for one in shown.instances if TEXT in one.attributes), key=lambda one: one.box)
+    return ReadText(
+        size=shown.size,
+        lines=tuple(sign.attributes[TEXT] for sign in signs),
+        boxes=np.array([sign.box for sign in signs], np.float32).reshape(-1, 4),
+        scores=np.ones(len(signs), np.float32),
+    )
 
 
 def reward(shown: Truth) -> Reward | Failure:

@@ -29,6 +29,7 @@ from t2i_core.api.errors import BadOption
 from t2i_core.files.package_files import digest_sources
 
 from t2i_miniworld.options import OracleOptions, QuestionOptions, SimulatorOptions
+from t2i_miniworld.sign_classes import SIGNS
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ DOMAIN = Domain(
             metric: Defaults(prompts="wordnet-mini", seeds=32, judges={"features": "mini-clip"})
             for metric in ("cmmd", "fid", "kid", "prdc", "vendi")
         },
+        "text-rendering": Defaults(prompts="signs-mini", seeds=4, options={"upper": "simulator"}),
         "is": Defaults(prompts="wordnet-mini", seeds=32, judges={"classify": "mini-classifier"}),
         "winoground": Defaults(prompts="selfeval-mini-winoground", seeds=1, options=_FEW),
         **{
@@ -104,14 +106,14 @@ DOMAIN = Domain(
 #: Source files on which pictures depend. Judges and training are not among them, so changing them redraws nothing.
 _DRAWING = (
     "camera.py", "classes.py", "data/taxonomy.json", "faults.py", "kinds/*.py", "laws.py", "layout.py",
-    "owners.py", "palette.py", "render.py", "scene.py", "shapes/*.py", "simulator.py", "streams.py", "taxonomy.py",
-    "vocabulary.py",
+    "lettering.py", "owners.py", "palette.py", "render.py", "scene.py", "shapes/*.py", "sign_classes.py",
+    "sign_picture.py", "signs.py", "simulator.py", "streams.py", "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
 #: Source files on which the oracle's answers depend.
 _ORACLE = (
     "annotations.py", "captions.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py",
-    "phrases.py", "question_answers.py", "scene_match.py", "statements.py", "streams.py", "taxonomy.py",
-    "vocabulary.py", "wording.py",
+    "phrases.py", "question_answers.py", "scene_match.py", "sign_classes.py", "statements.py", "streams.py",
+    "taxonomy.py", "vocabulary.py", "wording.py",
 )  # fmt: skip
 #: Source files on which scenes with questions depend.
 _QUESTIONED = (
@@ -208,6 +210,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 "embed": frozenset(),
                 "answer": frozenset({"probs"}),
                 "caption": frozenset(),
+                "read": frozenset({"boxes", "scores"}),
             },
             options=OracleOptions,
             create=_oracle,
@@ -271,7 +274,7 @@ def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes
 
 @hookimpl
 def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
-    """Return the sources of prompts for bias, captions, selfeval's tasks and Winoground-like pairs."""
+    """Return the sources of prompts for bias, captions, selfeval's tasks, signs and Winoground-like pairs."""
     tasks = tuple(_QUESTIONS)
     return [
         PromptSourceInfo(
@@ -309,6 +312,12 @@ def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
             summary="The scenes of questions-mini, with questions that have choices.",
             prompts=_tifa_mini,
             code=_QUESTIONED,
+        ),
+        PromptSourceInfo(
+            name="signs-mini",
+            summary="48 prompts that ask for words on signs and boards: a word, a phrase, or two signs.",
+            prompts=_signs_mini,
+            code=("palette.py", "sign_classes.py", "sign_prompts.py", "streams.py"),
         ),
         _source("selfeval-mini", "SelfEval's six tasks about rendered scenes.", tasks),
         *(
@@ -361,6 +370,12 @@ def _captions_mini(setup: Setup[Any]) -> Iterable[Prompt]:
     return prompts()
 
 
+def _signs_mini(setup: Setup[Any]) -> Iterable[Prompt]:
+    from t2i_miniworld.sign_prompts import prompts
+
+    return prompts()
+
+
 def _questions_mini(setup: Setup[Any]) -> Iterable[Prompt]:
     from t2i_miniworld.scene_question_prompts import prompts
 
@@ -392,7 +407,7 @@ def _check_segmenter(setup: Setup[Any]) -> None:
 
 
 def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
-    return LABELS
+    return (*LABELS, *SIGNS)
 
 
 def _segmenter_labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:

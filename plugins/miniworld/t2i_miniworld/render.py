@@ -6,6 +6,7 @@ picture depends only on its scene, size and samples: it has the same bytes in an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,26 +59,45 @@ def draw(scene: PlacedScene, size: int = 128, samples: int = 16) -> RenderedPict
     Raises:
         ValueError: If the size or number of samples is out of range.
     """
+    check_size(size, samples)
+    shapes = [(world_points(_model(placed).vertices, placed), _model(placed).faces) for placed in scene.placed]
+    meshes = [_mesh(placed, *shape) for placed, shape in zip(scene.placed, shapes, strict=True)]
+    things = {f"thing{number}": mesh for number, mesh in enumerate(meshes)}
+    return RenderedPicture(
+        render_stage(scene.stage, things, size, samples), owners(shapes, scene.stage.elevation, size)
+    )
+
+
+def check_size(size: int, samples: int) -> None:
+    """Raise ValueError if the size of a picture or its number of samples is out of range."""
     if not SMALLEST <= size <= LARGEST:
         raise ValueError(f"size must be between {SMALLEST} and {LARGEST} pixels (got {size})")
     if samples < 1:
         raise ValueError(f"samples must be at least 1 (got {samples})")
-    shapes = [(world_points(_model(placed).vertices, placed), _model(placed).faces) for placed in scene.placed]
-    meshes = [_mesh(placed, *shape) for placed, shape in zip(scene.placed, shapes, strict=True)]
-    world = mi.load_dict(_world(scene.stage, meshes, size))
+
+
+def render_stage(stage: Stage, things: Mapping[str, object], size: int, samples: int) -> NDArray[np.uint8]:
+    """Render a stage with shapes, by their names in Mitsuba's scene.
+
+    Returns:
+        uint8 of shape (size, size, 3), sRGB.
+
+    Raises:
+        ValueError: If the size or number of samples is out of range.
+    """
+    check_size(size, samples)
+    world = mi.load_dict(_world(stage, things, size))
     # blocks seed the noise, and their default size depends on the number of threads
     light = mi.load_dict({"type": "path", "max_depth": 3, "hide_emitters": True, "block_size": 32})
     linear = np.array(mi.render(world, integrator=light, spp=samples, seed=_NOISE), dtype=np.float64)
     alpha = linear[..., 3:4]
-    image = to_srgb(linear[..., :3] + (1 - alpha) * _backdrop(scene.stage, size))
-    return RenderedPicture(image, owners(shapes, scene.stage.elevation, size))
+    return to_srgb(linear[..., :3] + (1 - alpha) * _backdrop(stage, size))
 
 
-def _world(stage: Stage, meshes: list[mi.Mesh], size: int) -> dict[str, object]:
+def _world(stage: Stage, things: Mapping[str, object], size: int) -> dict[str, object]:
     azimuth, height = np.radians(stage.sun_azimuth), np.radians(stage.sun_elevation)
     toward = np.array([np.sin(azimuth) * np.cos(height), -np.cos(azimuth) * np.cos(height), np.sin(height)])
     tint = np.array([1 + 0.05 * stage.warmth, 1.0, 1 - 0.07 * stage.warmth])
-    things = {f"thing{number}": mesh for number, mesh in enumerate(meshes)}
     return {
         "type": "scene",
         "sensor": _sensor(stage, size),

@@ -23,7 +23,7 @@ def find_share(asked: Scene, shown: Sequence[Instance]) -> float:
 def fits(instance: Instance, wanted: SceneObject) -> bool:
     """Return whether a drawn thing matches a requested one in class, colour and attributes."""
     return (
-        leaf_of(instance) in leaves_under(wanted.cls)
+        (leaf_of(instance) in leaves_under(wanted.cls) or instance.cls.same_as(wanted.cls))
         and wanted.colour in (None, instance.colour)
         and all(instance.attributes.get(name) == value for name, value in wanted.attributes.items())
     )

@@ -29,6 +29,7 @@ from t2i_miniworld.layout import MOST, PREDICATES, NoArrangement, plan
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.scene import Placed, PlacedScene, ScenePlan, Thing, Tie
+from t2i_miniworld.sign_classes import names_signs
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LEAVES
 from t2i_miniworld.workers import map_ordered
@@ -61,12 +62,29 @@ def simulate(options: SimulatorOptions, request: ImageRequest) -> Generated | Fa
     """Draw one request. The result depends only on options, prompt and seed."""
     from t2i_miniworld.render import draw
 
+    if names_signs(request.prompt.scene):
+        return _simulate_signs(options, request)
     try:
         scene = commission(options, request)
     except CannotDraw as reason:
         return Failure(str(reason), final=True)
     picture = draw(scene, options.size, options.spp)
     return Generated(picture.image, truth=truth(scene, picture, request.prompt))
+
+
+def _simulate_signs(options: SimulatorOptions, request: ImageRequest) -> Generated | Failure:
+    """Draw a request for signs or boards."""
+    from t2i_miniworld.sign_picture import describe_signs, draw_signs
+    from t2i_miniworld.signs import UnreadableSign, plan_signs
+
+    asked = request.prompt.scene
+    assert asked is not None
+    try:
+        scene = plan_signs(asked, Draw(faults_of(options), *key_of(options, request)))
+    except UnreadableSign as reason:
+        return Failure(str(reason), final=True)
+    picture = draw_signs(scene, options.size, options.spp)
+    return Generated(picture.image, truth=describe_signs(scene, picture, request.prompt))
 
 
 def commission(options: SimulatorOptions, request: ImageRequest) -> PlacedScene:

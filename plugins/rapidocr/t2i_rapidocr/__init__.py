@@ -1,0 +1,1 @@
+"""Reads the text in images with RapidOCR."""
