@@ -19,6 +19,7 @@ import validation_geneval
 import validation_questions
 import validation_retrieval
 import validation_sets
+import validation_texts
 from validation_ladder import LADDERS, climb
 from validation_lines import LINES, Line
 from validation_page import page, plot
@@ -76,6 +77,7 @@ def main() -> None:
     PAGE.write_text(page(said), encoding="utf-8")
     PLOT.write_bytes(plot(said))
     validation_captions.write(out / "captions")
+    validation_texts.write(out / "texts")
     validation_retrieval.write(out / "retrieval")
     validation_geneval.write(out / "geneval")
     validation_sets.write(out / "sets")

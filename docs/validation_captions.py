@@ -28,7 +28,7 @@ from validation_runs import ORACLE, Said, kept
 
 PAGE = Path(__file__).with_name("validation.md")
 PART = re.compile(
-    "(?<=<!-- made by docs/validation_captions.py -->\n).*?(?=<!-- made by docs/validation_retr)", re.DOTALL
+    "(?<=<!-- made by docs/validation_captions.py -->\n).*?(?=<!-- made by docs/validation_texts)", re.DOTALL
 )
 SALTS, SEEDS = 2, 4
 """Number of salts, and of pictures of each prompt for each salt: 480 pictures for each row."""

@@ -53,6 +53,7 @@ together. An order term compensates for a part of this. The truth of these rows 
 with that term.
 
 <!-- made by docs/validation_captions.py -->
+<!-- made by docs/validation_texts.py -->
 <!-- made by docs/validation_retrieval.py -->
 <!-- made by docs/validation_geneval.py -->
 <!-- made by docs/validation_sets.py -->
