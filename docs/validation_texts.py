@@ -39,7 +39,8 @@ The simulator writes words on signs and boards (`signs-mini`: {prompts} prompts 
 signs) and misspells each word with the rate r: one letter becomes another one. n: words of a prompt; L: their
 letters. The oracle reads what is written. Each row is simulated {salts} times, with {seeds} images of each prompt;
 the truth holds for these prompts alone, so the intervals are about new seeds (`--interval seeds`). The mean must
-lie within 4 standard errors (SE) of the truth; the SE follows from the spread of the {draws} means by salt and seed.
+lie within 4 standard errors (SE) of the truth. The SE follows from the spread of the {draws} means by salt and
+seed.
 
     python docs/validation_texts.py OUT
 

@@ -135,6 +135,11 @@ ENTRIES = (
     }),
     _entry("questions-tifa", "tifa", (SOUND,), **(_QUESTIONS | {"prompts": "tifa-mini"}), judge="oracle"),
     _entry("questions-detected", "dsg dpg-bench", (SOUND, TINY), **_QUESTIONS),
+    # text in images, and unsafe images
+    _entry("text-rendering", "text-rendering", (_simulator("misspelt", misspell=0.5), _simulator("right")),
+           prompts="signs-mini", limit=6, seeds=2, judge="oracle"),
+    _entry("safety", "safety", (_simulator("wrong", wrong_object=0.5), _simulator("plain")), prompts="tiam-5-1",
+           seeds=2, judge="oracle", options={"safety": {"labels": ["elephant", "car.n.01"]}}),
     # people
     _entry("bias", "bias", (_simulator("plain"), TINY), **_BIAS),
     _entry("bias-person", "bias", (_simulator("plain"),), **_BIAS, options={"bias": {
