@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from t2i_core.api import VisualQuestion
@@ -12,6 +13,9 @@ from .options import VisualQuestionOptions
 
 Part = dict[str, Any]
 
+_REQUEST = re.compile(r"\banswer (with )?yes or no\W*$", re.I)
+"""End of a question that asks for yes or no itself."""
+
 
 def is_yes_no(question: VisualQuestion) -> bool:
     """Return whether a question has the choices yes and no, in any case."""
@@ -19,7 +23,10 @@ def is_yes_no(question: VisualQuestion) -> bool:
 
 
 def write_words(question: VisualQuestion, options: VisualQuestionOptions) -> str:
-    """Return the text of a question with the request for the form of its answer."""
+    """Return the text of a question with the request for the form of its answer.
+
+    A yes/no question that ends with such a request already, as VQAScore's may, gets no other.
+    """
     if is_yes_no(question):
         template = options.yes_no_template
     elif question.choices:
@@ -27,6 +34,8 @@ def write_words(question: VisualQuestion, options: VisualQuestionOptions) -> str
     else:
         template = options.text_template
     before, _, after = template.partition("{question}")
+    if is_yes_no(question) and _REQUEST.search(question.text):
+        after = ""
     before, after = (part.replace("{choices}", ", ".join(question.choices)) for part in (before, after))
     return f"{before}{question.text}{after}"
 

@@ -11,7 +11,20 @@ import pytest
 from PIL import Image as PILImage
 from t2i_cli.app import app
 from t2i_core import evaluate
-from t2i_core.api import Measure, Metric, MetricInfo, Need, ObjectClass, Query, Row, Sample, Scene, SceneObject
+from t2i_core.api import (
+    Measure,
+    Metric,
+    MetricInfo,
+    Need,
+    ObjectClass,
+    Query,
+    Row,
+    Sample,
+    Scene,
+    SceneObject,
+    VisualQuestion,
+)
+from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_MODEL
 from typer.testing import CliRunner
@@ -111,3 +124,52 @@ def test_a_run_with_each(
     (judge,) = (part for part in run.manifest.components if part.kind == "judge")
     with Store() as store:
         assert (store.settings(judge.fingerprint) or {})["dtype"] == "float32"
+
+
+QUESTIONS = ("Is there a dog?", "Is it red?", "Is there grass?")
+
+
+def _ask_each(samples: Sequence[Sample]) -> list[Query]:
+    return [
+        VisualQuestion(text, YES_NO).about(sample.image)
+        for sample in samples
+        if sample.image
+        for text in QUESTIONS
+    ]
+
+
+class Questioning(Metric):
+    """Asks three questions about each image."""
+
+    needs = (Need("answers", "answer", queries=_ask_each),)
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("value", sum(float(answer.probs[0]) for answer in unit.one().all("answers")) / len(QUESTIONS))
+
+
+@pytest.mark.long
+def test_a_run_shows_each_image_to_the_vision_tower_once(
+    tiny: Any, answer_checkpoints: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve questions about four images, in batches of four: core asks by image, so that batches cut images."""
+    from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLVisionModel
+
+    folder = answer_checkpoints.save_qwen3(tmp_path / "model", tiny)
+    passes, forward = [], Qwen3VLVisionModel.forward
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        passes.append(1)
+        return forward(self, *args, **kwargs)
+
+    monkeypatch.setattr(Qwen3VLVisionModel, "forward", counted)
+    (tmp_path / "prompts.txt").write_text("a dog\na cat\n")
+    metric = MetricInfo(
+        name="questioning", summary="Asks.", create=Questioning, measures=(Measure("value", "A value."),)
+    )
+    run = evaluate(
+        metric, TEST_MODEL, prompts=str(tmp_path / "prompts.txt"), judge=f"transformers-vlm:{folder}", seeds=2,
+        out=tmp_path / "run", offline=True, device="cpu",
+    )  # fmt: skip
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed) == (4, 0)
+    assert len(passes) == 4

@@ -15,6 +15,9 @@ from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.errors import BadModel
 from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
+from t2i_transformers import image_features
+from t2i_transformers.options import VisualQuestionOptions
+from t2i_transformers.question_prompts import write_words
 
 VLM = "transformers-vlm"
 PLAIN = {"yes_no_template": "answer en {question}", "choices_template": "answer en {question}",
@@ -28,12 +31,19 @@ QUESTIONS = (
 )
 
 
+ARCHITECTURES = pytest.mark.parametrize(
+    "name",
+    ["qwen3", "internvl", *(pytest.param(name, marks=pytest.mark.long) for name in ("qwen25", "paligemma"))],
+)
+
+
 @pytest.fixture(scope="session")
 def saved(tiny: Any, answer_checkpoints: Any, checkpoints: Path) -> dict[str, Path]:
     """The checkpoints, by architecture."""
     return {name: save(checkpoints / f"answers-{name}", tiny) for name, save in answer_checkpoints.SAVED.items()}
 
 
+@pytest.mark.long
 class TestVisionLanguage(JudgeContract):
     module = "t2i_transformers.plugin"
     name = VLM
@@ -70,7 +80,7 @@ def library_inputs(tiny: Any, judge: Any, folder: Path, image: Image, words: str
     return network, inputs
 
 
-@pytest.mark.parametrize("name", ["qwen25", "qwen3", "internvl", "paligemma"])
+@ARCHITECTURES
 def test_the_probability_of_yes_is_the_librarys_first_token(
     name: str, tiny: Any, saved: dict[str, Path], images: list[Image]
 ) -> None:
@@ -89,7 +99,7 @@ def test_the_probability_of_yes_is_the_librarys_first_token(
     assert len({answer.probs[0] for answer in found}) == len(images)
 
 
-@pytest.mark.parametrize("name", ["qwen25", "qwen3", "internvl", "paligemma"])
+@ARCHITECTURES
 def test_choices_of_several_tokens_and_free_text_are_the_librarys(
     name: str, tiny: Any, saved: dict[str, Path], images: list[Image]
 ) -> None:
@@ -154,7 +164,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Any:
     return watch
 
 
-@pytest.mark.parametrize("name", ["qwen25", "qwen3", "internvl", "paligemma"])
+@ARCHITECTURES
 def test_the_vision_tower_sees_each_image_once(
     name: str, tiny: Any, saved: dict[str, Path], images: list[Image], looks: Any
 ) -> None:
@@ -169,6 +179,23 @@ def test_the_vision_tower_sees_each_image_once(
         assert type(a) is type(b)
         if isinstance(a, QuestionAnswer) and a.choices:
             np.testing.assert_allclose(a.probs, b.probs, rtol=1e-4, atol=1e-8)
+
+
+@ARCHITECTURES
+def test_a_model_that_cannot_reuse_features_looks_for_each_question(
+    name: str, tiny: Any, saved: dict[str, Path], images: list[Image], looks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As classes of older versions of transformers: the answers are the same, and `settings` says so."""
+    queries = [question.about(image) for image in images[:2] for question in QUESTIONS[:3]]
+    expected = tiny.ask(made(tiny, saved, name, 3), "answer", queries)
+    monkeypatch.setattr(image_features, "can_reuse_features", lambda _: False)
+    judge = made(tiny, saved, name, 3)
+    counts = looks(judge)
+    found = tiny.ask(judge, "answer", queries)
+    assert not judge.settings["image_features_reused"]
+    assert counts["tower"] > 2 == counts["processor"]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a.probs, b.probs, rtol=1e-4, atol=1e-8)
 
 
 def test_two_images_and_groups_are_shown_in_order(tiny: Any, saved: dict[str, Path], images: list[Image]) -> None:
@@ -245,3 +272,21 @@ def test_templates_must_contain_the_question(tiny: Any) -> None:
     with pytest.raises(ValueError, match="question"):
         options(yes_no_template="Yes or no?")
     assert options().yes_no_template == "{question} Please answer Yes or No."
+
+
+@pytest.mark.parametrize(
+    ("text", "asked_as"),
+    [
+        ("Is it red?", "answer en Is it red? Yes or no?"),
+        ("Is it red? Please answer yes or no.", "answer en Is it red? Please answer yes or no."),
+        ("Is it red? Please answer Yes or No.", "answer en Is it red? Please answer Yes or No."),
+        (
+            "Does a sign say: answer yes or no to me?",
+            "answer en Does a sign say: answer yes or no to me? Yes or no?",
+        ),
+        ("Is {choices} there?", "answer en Is {choices} there? Yes or no?"),
+    ],
+)
+def test_a_question_is_not_asked_twice_to_be_answered_yes_or_no(text: str, asked_as: str) -> None:
+    options = VisualQuestionOptions(yes_no_template="answer en {question} Yes or no?")
+    assert write_words(VisualQuestion(text, YES_NO), options) == asked_as
