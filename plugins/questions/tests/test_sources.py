@@ -144,14 +144,24 @@ def test_dpg_bench_has_levels(tmp_path: Path) -> None:
     [
         ("a,,x,1,0,,,entity (a),A?", "line 2: text: is empty"),
         ("a,text,x,1,0,,,entity (a),", "line 2: question_natural_language: must be a text"),
-        ("a,text,x,1,0,,,entity (a),A?\na,text,x,1,0,,,entity (b),B?", "line 2: proposition_id: "),
-        ("a,text,x,1,1,,,entity (a),A?", "line 2: parents: the question '1' is its own parent"),
     ],
 )
 def test_a_wrong_row_is_told(row: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BadPrompts) as caught:
         read("dsg", write_graph(tmp_path / "dsg.csv", [row]))
     assert message in str(caught.value)
+
+
+def test_repeated_questions_and_loops_are_as_in_the_original(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = ["a,text,x,1,1,,,entity (a),A?", "a,text,x,2,1,action,,,B?", "a,text,x,1,0,,,entity (b),C?"]
+    (prompt,) = read("dsg", write_graph(tmp_path / "dsg.csv", rows))
+    assert [(q.id, q.text, q.parents, q.category) for q in prompt.questions] == [
+        ("1", "C?", (), "entity"),
+        ("2", "B?", ("1",), "relation"),
+    ]
+    assert "line 4: the item has question 1 twice" in caplog.text
 
 
 def test_other_columns_are_told(tmp_path: Path) -> None:
@@ -245,6 +255,22 @@ def test_numbers_and_texts_of_compbench_need_no_spacy(tmp_path: Path) -> None:
     assert second.scene == Scene((SceneObject(ObjectClass("vase"), count=4),))
     (text,) = read("t2i-compbench", texts)
     assert (text.facets["task"], text.scene, text.questions) == ("non-spatial", None, ())
+
+
+def test_sentences_with_numbers_are_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_model.cache_clear()
+    spacy = ModuleType("spacy")
+    spacy.load = lambda name: parse  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy", spacy)
+    file = tmp_path / "numeracy_val.txt"
+    file.write_text("three goats on a big lawn of two farms\n", encoding="utf-8")
+    (prompt,) = read("t2i-compbench", file)
+    assert prompt.scene is not None
+    assert [(one.cls.name, one.count) for one in prompt.scene.objects] == [
+        ("goat", 3),
+        ("farm", 2),
+    ]
+    load_model.cache_clear()
 
 
 def test_categories_that_cannot_be_measured_are_told(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ References:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from t2i_core.api.errors import BadPrompts
 from t2i_core.io.prompt_record import make_id
 from t2i_core.io.scene_grammar import UnreadText, parse_free_phrase
 from t2i_core.io.text_file import read_text
+from t2i_core.io.vocabulary import NUMBERS
 
 from ..composition_rules import find_relation
 from ..noun_phrases import drop_adjectives, list_noun_phrases, list_nouns, load_model, write_phrase_question
@@ -25,6 +27,16 @@ TASKS = {
     "numeracy": "numeracy", "non_spatial": "non-spatial", "complex": "complex",
 }  # fmt: skip
 """The task of each category; 3d_spatial needs depths, which no judge of t2i gives."""
+
+
+_LINK = re.compile(r"\s*(?:,\s*and\b|,|\band\b)\s*")
+_COUNTED = re.compile(rf"(?:an?|\d+|{'|'.join(NUMBERS)})\s+\w[\w-]*(?:\s+\w[\w-]*)?")
+"""A number or article and a noun of one or two words."""
+
+_NUMBERED = re.compile(rf"(?:\d+|{'|'.join(NUMBERS)})\s")
+"""The beginning of a noun phrase with a number."""
+
+_GIVE_OBJECTS = "give it in a file of prompts with the field `objects`"
 
 
 def read_compbench(setup: Setup[CompBenchPromptOptions]) -> Iterator[Prompt]:
@@ -70,7 +82,7 @@ def _make_prompt(file: Path, text: str, subset: str, listed: str, options: CompB
     if listed:
         facets["listed_as"] = listed
     if task == "numeracy":
-        return Prompt(make_id(text), text, scene=_read_counts(file, text), facets=facets)
+        return Prompt(make_id(text), text, scene=_read_counts(file, text, options), facets=facets)
     if task == "non-spatial":
         return Prompt(make_id(text), text, facets=facets)
     document = load_model(options.model)(text)
@@ -106,14 +118,16 @@ def _read_pair(file: Path, text: str, document: Any, subset: str) -> Scene | Non
     )
 
 
-def _read_counts(file: Path, text: str) -> Scene:
-    """Return the objects of a list such as `two cats, one dog and three cups`."""
-    parts = [part.strip(" .") for part in text.replace(" and ", ",").replace(" with ", ",").split(",")]
+def _read_counts(file: Path, text: str, options: CompBenchPromptOptions) -> Scene:
+    """Return the objects with their numbers; spaCy reads what is not a list such as `two cats and one dog`."""
+    parts = _LINK.split(text.strip(" .").lower())
+    if not all(_COUNTED.fullmatch(part) for part in parts):
+        chunks = (chunk.text.lower() for chunk in load_model(options.model)(text).noun_chunks)
+        parts = [chunk for chunk in chunks if _NUMBERED.match(chunk)]
     try:
-        return Scene(tuple(parse_free_phrase(part) for part in parts if part))
+        objects = tuple(map(parse_free_phrase, parts))
     except UnreadText as error:
-        raise BadPrompts(
-            f"{file}: {text!r} is not a list of objects with numbers ({error}); give it in a file of "
-            f"prompts with the "
-            "field `objects`"
-        ) from error
+        raise BadPrompts(f"{file}: {text!r}: {error}; {_GIVE_OBJECTS}") from error
+    if not objects:
+        raise BadPrompts(f"{file}: {text!r} names no object with its number; {_GIVE_OBJECTS}")
+    return Scene(objects)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from t2i_core.api import Prompt, PromptQuestion, Setup
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.prompt_question import find_repeated_id
 from t2i_core.io.text_file import read_text
 
 from ..scene_graph_text import find_broad_category, find_tuple_category, has_other_than_numbers, read_parents
 from .records import SourceRecord, is_on_hub, read_records, read_source
+
+_log = logging.getLogger(__name__)
 
 COLUMNS = ("item_id", "text", "proposition_id", "dependency", "tuple", "question_natural_language")
 DPG_FILE, DPG_PROMPTS = "dpg_bench.csv", "prompts"
@@ -75,24 +77,30 @@ def _read_prompt_file(folder: Path, item: str, rows: list[SourceRecord]) -> str:
 
 
 def _read_questions(rows: list[SourceRecord], with_parents: bool, broad: bool) -> tuple[PromptQuestion, ...]:
-    found = []
+    """Return the questions of an item; of two with the same number the later one counts, as in the original."""
+    found: dict[str, PromptQuestion] = {}
     for row in rows:
-        written = row.text("tuple")
-        category = find_broad_category(written) if broad else written.partition("(")[0].partition("-")[0].strip()
         number = row.text("proposition_id")
+        if number in found:
+            _log.warning("%s: the item has question %s twice; the later one counts", row.where, number)
         parents = read_parents(row.optional_text("dependency")) if with_parents else ()
+        detailed = _find_category(row)
         try:
-            found.append(
-                PromptQuestion(
-                    number,
-                    row.text("question_natural_language"),
-                    parents=parents,
-                    category=category,
-                    subcategory=find_tuple_category(written),
-                )
+            found[number] = PromptQuestion(
+                number,
+                row.text("question_natural_language"),
+                # a question that depends on itself loses nothing by it
+                parents=tuple(parent for parent in parents if parent != number),
+                category=find_broad_category(detailed) if broad else detailed.partition("-")[0].strip(),
+                subcategory=detailed,
             )
         except (TypeError, ValueError) as error:
             row.fail(str(error))
-    if (twice := find_repeated_id(found)) is not None:
-        rows[0].fail(f"proposition_id: the item has {twice!r} twice")
-    return tuple(found)
+    return tuple(found.values())
+
+
+def _find_category(row: SourceRecord) -> str:
+    """Return the text of the tuple before its bracket, or else what the columns of categories say."""
+    if written := row.optional_text("tuple"):
+        return find_tuple_category(written)
+    return " - ".join(filter(None, map(row.optional_text, ("category_broad", "category_detailed"))))
