@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from t2i_cli.app import app
-from t2i_cli.suite import GROUP, load_suite
+from t2i_cli.kinds import SUITES
+from t2i_cli.suite import load_suite
 from t2i_core import load_run
 from t2i_registry import Registry
 from typer.testing import CliRunner
 
-NAMES = [each.name for each in Registry().list_extensions(GROUP)]
+NAMES = [each.name for each in Registry().list_extensions(SUITES)]
 SETS = ("fid", "cmmd")
 """Metrics of standard that need reference images."""
 

@@ -95,6 +95,12 @@ def test_the_command_line_names_mistakes_and_shows_results(
         assert CliRunner().invoke(app, command).exit_code == 0
 
 
+def test_info_shows_what_a_file_measures() -> None:
+    shown = CliRunner().invoke(app, ["info", f"metric:yaml:{WORLD}"]).stdout
+    for text in ("Ratings by a vision-language model", "aesthetic quality", "WISE", "answer: "):
+        assert text in shown
+
+
 def test_runs_under_other_questions_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = (

@@ -10,6 +10,8 @@ import typer
 from t2i_registry import scan
 from t2i_registry.discovery import KINDS
 
+from .kinds import SUITES
+
 Completion = Callable[[str], list[tuple[str, str]]]
 
 
@@ -35,7 +37,7 @@ def complete_names(*kinds: str) -> Completion:
 
 def complete_suites(incomplete: str) -> list[tuple[str, str]]:
     """Complete the names of suites from metadata alone."""
-    suites = (each for each in scan().extensions if each.group == "t2i.suites")
+    suites = (each for each in scan().extensions if each.group == SUITES)
     return [(each.name, f"suite of {each.dist}") for each in suites if each.name.startswith(incomplete)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -37,7 +38,7 @@ _LABELS = {"memory_gb": "memory", "original": "mirror of", "needs_not_known": "n
 def show_info(name: str, as_json: bool) -> None:
     """Print the description of every component of a name."""
     registry = Registry()
-    described = [registry.describe(entry) for entry, _ in registry.find_any(name)]
+    described = [_describe_entry(entry, argument, registry) for entry, argument in registry.find_any(name)]
     if as_json:
         print_json([describe_component(d, registry) for d in described])
         return
@@ -45,6 +46,15 @@ def show_info(name: str, as_json: bool) -> None:
         if number:
             write_line()
         _print(describe_component(each, registry))
+
+
+def _describe_entry(entry: Entry, argument: str | None, registry: Registry) -> Description:
+    """Return a component's description, under its argument if that decides a metric's measures."""
+    found = registry.describe(entry)
+    if not isinstance(found.info, MetricInfo) or found.info.describe is None or argument is None or found.presets:
+        return found
+    metric = registry.settle(entry, f"{entry.full_name}:{argument}", {})
+    return replace(found, info=metric.info, argument=metric.argument)
 
 
 def describe_component(described: Description, registry: Registry) -> dict[str, Any]:
@@ -99,13 +109,13 @@ def _describe_own(described: Description) -> dict[str, Any]:
         return {
             "metric_version": info.version,
             "measures": {m.name: m.summary for m in info.measures},
-            **_describe_needs(described.made_by, info),
+            **_describe_needs(described.made_by, info, None if described.presets else described.argument),
             "defaults": _describe_defaults(info.defaults),
         }
     return {"reads_labels": info.reads_labels} if isinstance(info, PromptSourceInfo) else {}
 
 
-def _describe_needs(entry: Entry, info: MetricInfo) -> dict[str, Any]:
+def _describe_needs(entry: Entry, info: MetricInfo, argument: str | None) -> dict[str, Any]:
     """Return what a metric needs under its default options, with the alternatives, or why that is not known.
 
     The needs are empty if an option has no default.
@@ -119,7 +129,7 @@ def _describe_needs(entry: Entry, info: MetricInfo) -> dict[str, Any]:
                 options = info.options()
             except ValidationError:  # one has no default
                 return {"needs": {}}
-            needs = info.create(Setup(None, options)).needs
+            needs = info.create(Setup(argument, options)).needs
             ways = {need.name: [_format_way(way) for way in need.ways] for need in needs}
     except T2IError as error:
         return {"needs": {}, "needs_not_known": str(error)}

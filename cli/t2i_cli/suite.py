@@ -18,9 +18,8 @@ from t2i_core.io.text_file import read_text
 from t2i_core.io.yaml_file import MAX_BYTES
 from t2i_registry import Registry
 
+from .kinds import SUITES
 from .recipe import Recipe, parse_recipe
-
-GROUP = "t2i.suites"
 
 
 def load_suite(name: str, registry: Registry) -> Recipe:
@@ -45,7 +44,7 @@ def load_suite(name: str, registry: Registry) -> Recipe:
 
 def _find_suite(name: str, registry: Registry) -> Extension:
     dist, _, own_name = name.rpartition("/")
-    offered = registry.list_extensions(GROUP)
+    offered = registry.list_extensions(SUITES)
     found = [each for each in offered if each.name == own_name and dist in ("", each.dist)]
     if not found:
         missing = registry.find_missing_dist(own_name)

@@ -70,7 +70,7 @@ class Benchmark(BenchmarkSection):
     summary: Text = Field(description="What it measures, in one line.")
     citation: str = Field("", description="The paper or source to cite.")
     prompts: Annotated[
-        Annotated[str, Tag("<source>")] | Annotated[tuple[Entry, ...], Field(min_length=1), Tag("<list>")],
+        Annotated[str, Tag("<source>")] | Annotated[tuple[Entry, ...], Tag("<list>")],
         Discriminator(_find_form),
     ] = Field(
         description="The prompts; or a prompt source, as --prompts takes it; or a file of prompts, relative to "

@@ -88,17 +88,20 @@ def _read_prompt_list(path: Path, source: LocatedYAML, benchmark: Benchmark) -> 
         BadOption: If the prompts are not valid, or questions do not fit them.
         BadPrompts: If the prompts are in another file, which cannot be read or is not valid.
     """
-    if not isinstance(benchmark.prompts, str):
+    prompts: tuple[Prompt, ...] | None = None
+    questions: dict[tuple[str, str], tuple[Question, ...]] = {}
+    mistakes: list[Mistake] = []
+    if not benchmark.prompts:
+        mistakes.append((("prompts",), "must have an item"))
+    elif not isinstance(benchmark.prompts, str):
         prompts, questions, mistakes = _read_entries(path, source, benchmark, benchmark.prompts)
     else:
-        mistakes = []
         if benchmark.facets is not None:
             mistakes.append((("facets",), "the prompts are not listed here, and bring their own; delete it"))
         listed = _find_prompt_file(path, benchmark)
         if listed is None:
             if not benchmark.questions:
                 mistakes.append((("questions",), MISSING))
-            prompts, questions = None, {}
         else:
             prompts = tuple(merge_duplicates(read_prompts(listed))[0])
             questions, wrong = _bind_prompts(benchmark, prompts)

@@ -192,6 +192,9 @@ FAULTS = {
     START + "facets: [kind]\nquestions: [t]\n": "line 3, facets.0: no prompt has the field 'kind'",
     START + "summary: t\n": "line 3: duplicate key 'summary'; keep one of them",
     "summary: s\nprompts: gone.jsonl\nquestions: [t]\n": "no such file",
+    'summary: s\nprompts:\n  - prompt: a\n    questions: [{text: "b?", answer: c}]\n': (
+        "line 4, prompts.0.questions.0.answer: 'c' is not among the choices yes, no"
+    ),
     "[]": "must contain the fields summary, prompts and questions",
 }
 
@@ -203,6 +206,14 @@ def test_a_mistake_names_file_line_and_field(tmp_path: Path, text: str) -> None:
     assert FAULTS[text] in str(error.value)
     assert str(error.value).startswith(str(tmp_path))
     assert "\n" not in str(error.value)
+
+
+def test_one_mistake_is_named_once(tmp_path: Path) -> None:
+    text = 'summary: s\nprompts:\n  - prompt: a\n    questions: [{text: "b?", answer: c}]\n'
+    with pytest.raises(BadOption) as error:
+        read_benchmark(write(tmp_path, text))
+    said = "line 4, prompts.0.questions.0.answer: 'c' is not among the choices yes, no"
+    assert str(error.value) == f"{tmp_path}/bench.yaml: {said}"
 
 
 def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:
