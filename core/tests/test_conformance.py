@@ -273,9 +273,17 @@ class NotANumber(Mean):
         return float("nan")
 
 
+class WholeFile(Mean):
+    def __init__(self):
+        self.known = {}
+
+    def value(self, number, query):
+        return self.known.setdefault(query.images[0].digest, super().value(number, query))
+
+
 JUDGE_CHECKS = (
     "one_answer_per_query", "asked_again_it_answers_the_same", "batch_and_order_change_nothing",
-    "a_bad_image_or_text_fails_alone", "observations_survive_storage",
+    "a_bad_image_or_text_fails_alone", "parts_of_an_image_are_judged_apart", "observations_survive_storage",
 )  # fmt: skip
 
 
@@ -287,6 +295,7 @@ JUDGE_CHECKS = (
         (InTurn, ("batch_and_order_change_nothing", "a_bad_image_or_text_fails_alone")),
         (Compared, ("batch_and_order_change_nothing", "a_bad_image_or_text_fails_alone")),
         (NeverMind, ("a_bad_image_or_text_fails_alone",)),
+        (WholeFile, ("parts_of_an_image_are_judged_apart",)),
         (NotANumber, ("a_bad_image_or_text_fails_alone", "observations_survive_storage")),
     ],
 )

@@ -159,6 +159,22 @@ class JudgeContract(ComponentContract):
             for a, b in zip(_ask(judge, capability, good), answers[len(bad) :], strict=True):
                 assert_close(a, b, self.tolerance, "asked after odd images and texts")
 
+    def test_parts_of_an_image_are_judged_apart(
+        self, info: JudgeInfo, judge: Any, images: Sequence[Image], text: str, tmp_path: Path
+    ) -> None:
+        """Parts of one image are judged like images with their pixels, not like the whole, or like each other."""
+        if info.reads_truth or info.by_people:
+            return  # the truth and people's answers are about whole images
+        width, height = images[0].pil().size
+        halves = [(0, 0, width // 2, height), (width // 2, 0, width, height)]
+        parts = [images[0].crop(half) for half in halves]
+        files = [_save(part, tmp_path / f"part-{number}.png") for number, part in enumerate(parts)]
+        for capability in info.capabilities:
+            of_parts = _ask(judge, capability, self.queries(capability, parts, text))
+            of_files = _ask(judge, capability, self.queries(capability, files, text))
+            for a, b in zip(of_parts, of_files, strict=True):
+                assert_close(a, b, self.tolerance, "asked about a part of an image, and about a file of the part")
+
     def test_observations_survive_storage(
         self, info: JudgeInfo, judge: Any, labels: Labels | None, images: Sequence[Image], text: str
     ) -> None:
@@ -178,6 +194,11 @@ class JudgeContract(ComponentContract):
 def _ask(judge: Any, capability: Capability, queries: Sequence[Query]) -> list[Any]:
     """Return a judge's answers in the order of the queries."""
     return collect_answers_at_once(partial(judge.observe, capability), queries)
+
+
+def _save(image: Image, file: Path) -> Image:
+    image.pil().save(file)
+    return load_image(file)
 
 
 def _odd_images(folder: Path) -> list[Image]:

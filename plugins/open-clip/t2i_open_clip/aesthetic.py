@@ -36,13 +36,13 @@ class AestheticRewarder(Embedder):
         self._fixed.update(version=options.version, head=str(file), head_sha256=digest_file(file))
 
     def _answers(self, queries: list[Query]) -> list[Any]:
-        asked = {query.images[0].digest: query for query in queries if len(query.images) == 1}
+        asked = {query.images[0].identity: query for query in queries if len(query.images) == 1}
         vectors = dict(zip(asked, self._images(list(asked.values())), strict=True))
         answers: list[Reward | Failure] = []
         for query in queries:
             if len(query.images) != 1:
                 answers.append(Failure(f"a reward is of one image, not of {len(query.images)}", final=True))
                 continue
-            vector = vectors[query.images[0].digest].double()
+            vector = vectors[query.images[0].identity].double()
             answers.append(Reward(float(self._weight @ (vector / vector.norm()) + self._bias)))
         return answers

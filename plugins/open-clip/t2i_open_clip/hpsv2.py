@@ -66,14 +66,14 @@ class Hpsv2Rewarder(Embedder):
 
     def _answers(self, queries: list[Query]) -> list[Any]:
         asked = [query for query in queries if _is_pair(query)]
-        first = {query.images[0].digest: query for query in asked}
+        first = {query.images[0].identity: query for query in asked}
         texts = list(dict.fromkeys(query.texts[0] for query in asked))
         of_image = dict(zip(first, self._images(list(first.values())), strict=True))
         of_text = dict(zip(texts, self._texts(texts), strict=True))
         answers: list[Reward | Failure] = []
         for query in queries:
             if _is_pair(query):
-                image, text = of_image[query.images[0].digest].double(), of_text[query.texts[0]]
+                image, text = of_image[query.images[0].identity].double(), of_text[query.texts[0]]
                 cosine = torch.cosine_similarity(image, torch.from_numpy(text.values).double(), dim=0, eps=0)
                 answers.append(Reward(float(cosine), text.cut_to))
             else:

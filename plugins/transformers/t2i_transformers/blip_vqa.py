@@ -107,7 +107,7 @@ class BlipAnswerer(TransformersJudge):
 
     def _encode(self, queries: Sequence[Query]) -> list[EncodedQuestion]:
         """Return questions with their images, encoded."""
-        images = {query.images[0].digest: query.images[0] for query in queries}
+        images = {query.images[0].identity: query.images[0] for query in queries}
         new = {digest: image for digest, image in images.items() if digest not in self._images}
         pixels = [self._preprocess(image.pil()) for image in new.values()]
         seen = dict(zip(new, run_in_groups(pixels, self._see), strict=True))
@@ -116,7 +116,7 @@ class BlipAnswerer(TransformersJudge):
 
         def encode(part: list[int]) -> list[EncodedQuestion]:
             ids = torch.cat([tokens[number] for number in part]).to(self.loaded.device)
-            shown = torch.cat([self._images[queries[number].images[0].digest] for number in part])
+            shown = torch.cat([self._images[queries[number].images[0].identity] for number in part])
             with torch.inference_mode():
                 states = self.loaded.network.text_encoder(
                     input_ids=ids,

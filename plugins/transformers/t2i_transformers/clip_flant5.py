@@ -42,7 +42,7 @@ _AFTER_IMAGE = "\n{} ASSISTANT: "
 
 @dataclass(frozen=True)
 class _Question:
-    """One question: the tokens before and after the image, and the image's digest."""
+    """One question: the tokens before and after the image, and the identity of the image."""
 
     before: Tokens
     after: Tokens
@@ -125,7 +125,7 @@ class ClipFlanT5Answerer(TransformersJudge):
         parts = [tuple(self._tokenizer(text).input_ids) for text in (_BEFORE_IMAGE, after)]
         if (length := sum(map(len, parts)) + 1) > _LENGTH:
             raise ValueError(f"the question has {length} tokens; this model reads {_LENGTH}")
-        return _Question(parts[0], parts[1], query.images[0].digest)
+        return _Question(parts[0], parts[1], query.images[0].identity)
 
     def _spell(self, question: VisualQuestion) -> list[list[Tokens]]:
         """Return the tokens of each choice with the end of the answer."""
@@ -139,7 +139,7 @@ class ClipFlanT5Answerer(TransformersJudge):
 
     def _see(self, queries: Sequence[Query]) -> None:
         """Encode the images that are not encoded yet, and forget those that are not asked for."""
-        images = {query.images[0].digest: query.images[0] for query in queries}
+        images = {query.images[0].identity: query.images[0] for query in queries}
         new = {digest: image for digest, image in images.items() if digest not in self._images}
         pixels = [{"pixels": self._preprocess(image.pil())} for image in new.values()]
         seen = dict(zip(new, run_in_groups(pixels, self._encode_images), strict=True))

@@ -60,7 +60,7 @@ class ImageStore:
 
 def find_key(query: Query) -> Key:
     """Return the key of a query's images."""
-    return tuple(image.digest for image in query.images)
+    return tuple(image.identity for image in query.images)
 
 
 class RememberingImageProcessor:

@@ -55,11 +55,11 @@ class ImageRewarder(TransformersJudge):
     def answers(self, capability: Capability, queries: list[Query]) -> list[Reward | Failure]:
         """Answer a batch: each of its images is encoded once."""
         asked = [query for query in queries if len(query.images) == len(query.texts) == 1]
-        images = {query.images[0].digest: query.images[0] for query in asked}
+        images = {query.images[0].identity: query.images[0] for query in asked}
         prepared = [{"pixels": self._preprocess(image.pil())[None]} for image in images.values()]
         encoded = dict(zip(images, run_in_groups(prepared, self._encode), strict=True))
         tokens = [
-            {**self._tokens(query.texts[0]), "image_tokens": encoded[query.images[0].digest]} for query in asked
+            {**self._tokens(query.texts[0]), "image_tokens": encoded[query.images[0].identity]} for query in asked
         ]
         values = iter(run_in_groups(tokens, self._score))
         answers: list[Reward | Failure] = []

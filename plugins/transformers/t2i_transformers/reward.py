@@ -48,7 +48,7 @@ class Rewarder(TransformersJudge):
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Reward | Embedding | Failure]:
         """Answer a batch: each of its images and texts is embedded once."""
-        images = {image.digest: image for query in queries for image in query.images}
+        images = {image.identity: image for query in queries for image in query.images}
         texts = list(dict.fromkeys(text for query in queries for text in query.texts))
         prepared = [self.loaded.processor.image_processor(i.pil(), return_tensors="pt") for i in images.values()]
         of_image = dict(zip(images, run_in_groups(prepared, self._images), strict=True))
@@ -57,7 +57,7 @@ class Rewarder(TransformersJudge):
         cut_to = {text: self._truncation.check_length(text, length) for text, length in lengths.items()}
         answers: list[Reward | Embedding | Failure] = []
         for query in queries:
-            vectors = [*(of_image[i.digest] for i in query.images), *(of_text[t] for t in query.texts)]
+            vectors = [*(of_image[i.identity] for i in query.images), *(of_text[t] for t in query.texts)]
             if capability == "embed" and len(vectors) == 1:
                 answers.append(Embedding(vectors[0].numpy(), cut_to[query.texts[0]] if query.texts else None))
             elif capability == "reward" and len(query.images) == len(query.texts) == 1:
