@@ -145,7 +145,7 @@ def _decode(image: Image) -> None:
 
 
 def _unpack(sent: SentItem, images: Sequence[Image], folder: str | ExitStack) -> Any:
-    """Return an item of its own, whose images lie in files of this machine: the block holds no decoded pixels."""
+    """Return a copy of an item whose images lie in files of this machine: the block holds no decoded pixels."""
     if not images:
         return sent.item
     if not sent.files:
