@@ -36,8 +36,8 @@ EXTRAS = (0.0, 0.4)
 """Rates of images with an object too many."""
 KINDS, OF_DISTANCE = 40, 20
 """Number of images of a salt, one of each prompt: for IS, Vendi and PRDC, and for FID and KID."""
-NEIGHBOURS, OF_KIND = 3, 10
-"""PRDC: the neighbour that gives the radius, and reference images of each kind."""
+NEIGHBOURS = 3
+"""PRDC: the neighbour that gives the radius."""
 ENTITY, VEHICLE = ObjectClass("entity", "entity.n.01"), ObjectClass("vehicle", "vehicle.n.01")
 
 HEAD = """
@@ -53,10 +53,9 @@ kinds among {kinds} images, which is below the number of kinds. Vendi of {kinds}
 features: its truth is the expected score of such counts, and 1 if a model always draws the same kind. PRDC (k =
 {neighbours}): images of the distribution of {reference:,} reference images have density 1 and a coverage that
 depends on the numbers of images alone, whatever the features (each of N reference and M other images is equally
-likely to be the nearest to a reference image, the second nearest, and so on). Images of one kind of {leaves}
-have density 1, and cover the reference images of that kind alone, here {of_kind} of each kind, as far as
-mini-clip tells kinds apart. Each line is drawn {salts} times; at least 16 of {salts} intervals must hold the
-truth. These distances compare with no published ones, because the judge is another.
+likely to be the nearest to a reference image, the second nearest, and so on). Each line is drawn {salts} times;
+at least 16 of {salts} intervals must hold the truth. These distances compare with no published ones, because the
+judge is another.
 
 KID is 0 for independent images only. Where each set has one image of each prompt of a fixed list, as in most
 benchmarks, no two images of a set share a prompt, but images of both sides do: KID is then below 0 without a
@@ -180,38 +179,16 @@ def _say_modes(metric: str, measure: str, law: str, truth: float, out: Path, sal
 
 def _measure_neighbourhoods(out: Path, salts: int) -> list[Said]:
     beyond, few = range(2 * APART, 2 * APART + salts), {"neighbours": NEIGHBOURS}
-    alike = _draw("is", out, {}, beyond, "reference", judge="mini-classifier").folder / "images"
-    each = _draw_each_kind(out)
+    reference = _draw("is", out, {}, beyond, "reference", judge="mini-classifier").folder / "images"
+    run = _draw("prdc", out, {}, range(salts), "prdc", {"reference": str(reference), **few}, images=KINDS)
     said = []
-    for law, reference, coverage in (
-        ("uniform", alike, expect_coverage(salts * OF_DISTANCE, KINDS)),
-        ("fixed", each, expect_coverage(OF_KIND, KINDS) / len(LEAVES)),
-    ):
-        run = _draw(
-            "prdc", out, {"hyponyms": law}, range(salts), f"prdc-{law}", {"reference": str(reference), **few},
-            images=KINDS,
+    for measure, truth in (("density", 1.0), ("coverage", expect_coverage(salts * OF_DISTANCE, KINDS))):
+        line = Line(
+            f"{measure}: the reference's distribution", "prdc", measure, "kinds", {"hyponyms": "uniform"},
+            lambda *_, truth=truth: truth, oracle="mini-clip",
         )  # fmt: skip
-        for measure, truth in (("density", 1.0), ("coverage", coverage)):
-            title = "the reference's distribution" if law == "uniform" else "one kind of the reference's"
-            line = Line(
-                title, "prdc", measure, "kinds", {"hyponyms": law}, lambda *_, truth=truth: truth,
-                oracle="mini-clip",
-            )  # fmt: skip
-            said.append(_read(line, run, truth))
+        said.append(_read(line, run, truth))
     return said
-
-
-def _draw_each_kind(out: Path) -> Path:
-    """Draw the same number of images of each kind."""
-    prompts = out / "each-kind.jsonl"
-    rows = [
-        {"id": kind, "text": kind, "scene": {"objects": [{"cls": {"name": LEAVES[kind], "synset": kind}}]}}
-        for kind in LEAVES
-    ]
-    prompts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    model = ModelRequest("simulator", "each kind", {**ORACLE, "salt": 3 * APART})
-    run = kept("is", [model], prompts=str(prompts), seeds=OF_KIND, judge="mini-classifier", out=out / "each-kind")
-    return run.folder / "images"
 
 
 def _draw(
@@ -250,7 +227,7 @@ def write(out: Path) -> None:
     said = [*measure_distances(out), *measure_kinds(out), *measure_modes(out)]
     head = HEAD.format(
         reference=SALTS * OF_DISTANCE, few=OF_DISTANCE, kinds=KINDS, leaves=len(LEAVES), salts=SALTS,
-        neighbours=NEIGHBOURS, of_kind=OF_KIND,
+        neighbours=NEIGHBOURS,
     )  # fmt: skip
     part = head + "".join(write_row(one, one.expected) for one in said) + "\n"
     page = PAGE.read_text(encoding="utf-8")

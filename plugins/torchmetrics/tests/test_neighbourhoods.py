@@ -203,3 +203,26 @@ def test_a_subset_uses_what_its_whole_set_computed() -> None:
         found, kept = wholes.find(samples(model, seeds), lambda expected=expected: compute(expected))  # type: ignore[misc]
         assert (found, kept.sum()) == (expected, len(seeds))
     assert computed == ["whole", "other", "small", "larger"]
+
+
+@pytest.mark.parametrize("law", ["uniform", "skewed", "one"])
+def test_known_modes(law: str) -> None:
+    """Modes far apart: images of a mode cover its reference images as if it were alone, and density is 1."""
+    rng, k, of_mode, count, images = np.random.default_rng(0), 3, 10, 4, 40
+    zipf = 1 / np.arange(1, count + 1)
+    shares = {"uniform": np.full(count, 0.25), "skewed": zipf / zipf.sum(), "one": np.eye(count)[0]}[law]
+    centres = 1000 * np.eye(count, 6)
+    found, expected = [], []
+    for _ in range(400):
+        modes = rng.choice(count, images, p=shares)
+        real = np.repeat(centres, of_mode, axis=0) + rng.normal(size=(count * of_mode, 6))
+        scores = score_set(real, centres[modes] + rng.normal(size=(images, 6)), k)
+        found.append((scores.density, scores.coverage))
+        ranks = np.arange(k)[:, None]
+        own = np.bincount(modes, minlength=count)
+        # a reference image is not covered if the k nearest images of its mode are all of the reference
+        uncovered = np.prod((of_mode - 1 - ranks) / (of_mode - 1 + own - ranks), axis=0)
+        expected.append(1 - uncovered.mean())
+    density, coverage = np.mean(found, axis=0)
+    assert density == pytest.approx(1, abs=0.03)
+    assert coverage == pytest.approx(np.mean(expected), abs=0.01)
