@@ -117,7 +117,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             "Answers questions about images, and chooses the better of two, with any vision-language model of "
             "transformers.",
             options=VisionLanguageOptions,
-            capabilities={"prefer": frozenset(), "answer": frozenset({"probs"})},
+            capabilities={"prefer": frozenset(), "answer": frozenset({"probs"}), "reply": frozenset()},
             create=_vision_language,
             code=(
                 *_SHARED,
@@ -127,6 +127,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 "image_features.py",
                 "preference.py",
                 "question_prompts.py",
+                "text_replies.py",
                 "vision_language.py",
                 "visual_answers.py",
             ),

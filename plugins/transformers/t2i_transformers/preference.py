@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from t2i_core.api import Failure, Preference, Query, Setup
+from t2i_core.api import Failure, Preference, Query, Setup, TextReply
 from t2i_core.api.errors import BadModel
 from t2i_core.api.judge import Capability
 from t2i_torch_support.pair_questions import choose_template, read_verdict, write_question
@@ -49,7 +49,7 @@ class PreferenceJudge(TransformersJudge):
             raise BadModel(f"{place.spec}: has no chat template; use a model that answers questions")
         self.loaded.settings["search"] = configure_search(self.loaded.network, 1, setup.options.max_tokens)
 
-    def answers(self, capability: Capability, queries: list[Query]) -> Sequence[Preference | Failure]:
+    def answers(self, capability: Capability, queries: list[Query]) -> Sequence[Preference | TextReply | Failure]:
         """Return the preference for each query's pair of images."""
         prepared = [self._question(query) for query in queries]
         return run_in_groups(prepared, self._run)

@@ -140,7 +140,44 @@ def save_paligemma(folder: Path, tiny: Any) -> Path:
     return folder
 
 
-SAVED = {"qwen25": save_qwen25, "qwen3": save_qwen3, "internvl": save_internvl, "paligemma": save_paligemma}
+def save_gemma3(folder: Path, tiny: Any) -> Path:
+    """A Gemma 3, whose tokens of an image see each other, and whose other layers see a few tokens only."""
+    from transformers import Gemma3Config, Gemma3ForConditionalGeneration, Gemma3ImageProcessor, Gemma3Processor
+
+    marks = {"boi_token": "<start_of_image>", "eoi_token": "<end_of_image>", "image_token": "<image_soft_token>"}
+    words = tiny.chat_tokenizer(WORDS, **marks)
+    torch.manual_seed(0)
+    config = Gemma3Config(
+        text_config={
+            **_TEXT, "vocab_size": len(words), "num_hidden_layers": 2, "head_dim": 16, "sliding_window": 32,
+            "layer_types": ["sliding_attention", "full_attention"], "query_pre_attn_scalar": 16,
+            "eos_token_id": words.convert_tokens_to_ids("<|im_end|>"), "pad_token_id": words.pad_token_id,
+        },
+        vision_config={
+            "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "image_size": 16, "patch_size": 4, "vision_use_head": False,
+        },
+        mm_tokens_per_image=4, image_token_index=words.convert_tokens_to_ids("<image_soft_token>"),
+        boi_token_index=words.convert_tokens_to_ids("<start_of_image>"),
+        eoi_token_index=words.convert_tokens_to_ids("<end_of_image>"),
+    )  # fmt: skip
+    _stir(Gemma3ForConditionalGeneration(config)).save_pretrained(folder)
+    Gemma3Processor(
+        Gemma3ImageProcessor(size={"height": 16, "width": 16}),
+        words,
+        image_seq_length=4,
+        chat_template=tiny.CHAT.replace("<|vision_start|><|image_pad|><|vision_end|>", "<start_of_image>"),
+    ).save_pretrained(folder)
+    return folder
+
+
+SAVED = {
+    "gemma3": save_gemma3,
+    "qwen25": save_qwen25,
+    "qwen3": save_qwen3,
+    "internvl": save_internvl,
+    "paligemma": save_paligemma,
+}
 
 
 def save_blip_vqa(folder: Path, tiny: Any) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from t2i_core.api import Failure, Query, QuestionAnswer, VisualQuestion
+from t2i_core.api import Failure, Query, QuestionAnswer, TextReply, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.errors import BadModel
 from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
-from t2i_transformers import image_features
+from t2i_transformers import image_features, text_replies
 from t2i_transformers.options import VisualQuestionOptions
 from t2i_transformers.question_prompts import write_words
 
@@ -33,7 +35,11 @@ QUESTIONS = (
 
 ARCHITECTURES = pytest.mark.parametrize(
     "name",
-    ["qwen3", "internvl", *(pytest.param(name, marks=pytest.mark.long) for name in ("qwen25", "paligemma"))],
+    [
+        "qwen3",
+        "internvl",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("gemma3", "qwen25", "paligemma")),
+    ],
 )
 
 
@@ -43,6 +49,16 @@ def saved(tiny: Any, answer_checkpoints: Any, checkpoints: Path) -> dict[str, Pa
     return {name: save(checkpoints / f"answers-{name}", tiny) for name, save in answer_checkpoints.SAVED.items()}
 
 
+@pytest.fixture(scope="session")
+def quick(saved: dict[str, Path], checkpoints: Path) -> Path:
+    """A model whose replies end soon: every second token ends them."""
+    folder = checkpoints / "answers-quick"
+    shutil.copytree(saved["qwen3"], folder)
+    file = folder / "generation_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "eos_token_id": list(range(0, 270, 2))}))
+    return folder
+
+
 @pytest.mark.long
 class TestVisionLanguage(JudgeContract):
     module = "t2i_transformers.plugin"
@@ -50,8 +66,8 @@ class TestVisionLanguage(JudgeContract):
     options: ClassVar[Mapping[str, Any]] = {"max_tokens": 6}
 
     @pytest.fixture(autouse=True)
-    def _folder(self, saved: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(type(self), "argument", str(saved["qwen3"]))
+    def _folder(self, quick: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(type(self), "argument", str(quick))
 
 
 def made(tiny: Any, saved: dict[str, Path], name: str, batch: int | None = None, **options: Any) -> Any:
@@ -290,3 +306,31 @@ def test_templates_must_contain_the_question(tiny: Any) -> None:
 def test_a_question_is_not_asked_twice_to_be_answered_yes_or_no(text: str, asked_as: str) -> None:
     options = VisualQuestionOptions(yes_no_template="answer en {question} Yes or no?")
     assert write_words(VisualQuestion(text, YES_NO), options) == asked_as
+
+
+def test_replies_are_the_librarys_and_end(tiny: Any, saved: dict[str, Path], tmp_path: Path) -> None:
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    folder = tiny.save_qwen(tmp_path / "telling", tiny.SAYS)
+    texts = ("Write three questions.", "Hello", "World")
+    queries = [Query(texts=(text,)) for text in texts]
+    network = AutoModelForImageTextToText.from_pretrained(folder).eval()
+    processor = AutoProcessor.from_pretrained(folder)
+    for query, found in zip(queries, tiny.ask(tiny.made(VLM, folder, 3), "reply", queries), strict=True):
+        message = [{"role": "user", "content": [{"type": "text", "text": query.texts[0]}]}]
+        inputs = processor.apply_chat_template(
+            message, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+        )
+        tokens = network.generate(**inputs, max_new_tokens=20, do_sample=False)
+        text = processor.decode(tokens[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True).strip()
+        assert found == TextReply(text)
+        assert text == "Image A follows it.\n\n[[A]]"
+    (cut,) = tiny.ask(tiny.made(VLM, folder, max_tokens=3), "reply", queries[:1])
+    assert cut == Failure("the reply was cut off; raise max_tokens", final=True)
+    (none,) = tiny.ask(made(tiny, saved, "paligemma"), "reply", queries[:1])
+    assert none.final
+
+
+def test_thoughts_are_not_part_of_a_reply() -> None:
+    assert text_replies._read("so <think>a\nb</think>\n yes ", True) == TextReply("yes")
+    assert text_replies._read("a</think>yes", True) == TextReply("yes")
