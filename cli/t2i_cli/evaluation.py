@@ -68,11 +68,11 @@ def evaluate(
     if as_json:
         print_json(run.to_json())
     else:
+        print_speeds(console(), run)
         print_results(console(), run.results, run.comparisons, run.agreements, every=facets)
         print_looks(console(), run.manifest.stopping, every=facets)  # looks were shown as they were taken
         for name, why in run.manifest.left_out.items():
             write_line(f"left out: {name}: {why}")
-        print_speeds(console(), run)
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _finish(run)
