@@ -110,4 +110,5 @@ def test_runs_under_other_questions_are_not_compared(tmp_path: Path, monkeypatch
         Path("bench.yaml").write_text(text.replace("QUESTION", asked))
         evaluate("yaml:bench.yaml", "simulator", judge="oracle", out=name)
     done = CliRunner().invoke(app, ["compare", "one", "two"])
-    assert done.exit_code != 0 or "version" in done.output
+    assert done.exit_code == 11
+    assert "yaml:bench.yaml: the metric's versions differ" in done.stderr
