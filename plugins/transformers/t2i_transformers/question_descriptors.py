@@ -83,7 +83,7 @@ def list_question_judges() -> Iterable[JudgeInfo | Preset]:
             options={"processor": f"google/flan-t5-{size}"},
             about=About(
                 citation=_VQASCORE,
-                licence="its card says Apache-2.0",
+                licence="see its card; the code is Apache-2.0",
                 memory_gb=memory,
                 notes="Reads 2048 tokens of a question. Weights are published as a pickle.",
             ),
