@@ -73,6 +73,21 @@ def test_the_plan_tells_the_executor(name: str, workers: int | None, lines: list
     assert [line for line in printed if "executor" in line] == lines
 
 
+def test_the_plan_tells_of_queries_that_are_not_known_yet() -> None:
+    work = {"to_make": 4, "kept": 1, "unknown": 0}
+    (line,) = [
+        line for line in print_lines(observations={**work, "waiting": 3}) if line.startswith("observations")
+    ]
+    assert line == (
+        "observations: 4 to make, 1 kept already; more about 3 samples, not known until the first answers about "
+        "them are there"
+    )
+    (line,) = [
+        line for line in print_lines(observations={**work, "waiting": 0}) if line.startswith("observations")
+    ]
+    assert line == "observations: 4 to make, 1 kept already"
+
+
 def print_lines(**more: Any) -> list[str]:
     """Return the lines of a printed plan."""
     work = {"to_make": 0, "kept": 0, "unknown": 0}
