@@ -75,16 +75,14 @@ def list_lines() -> Iterator[Line]:
     yield _line("wrong kinds of one: 1 - w (K - n) / (K - 1)", "single_object", {"wrong_object": 0.3}, mixed(0.3),
                 wrong=other_kinds, fault="wrong_object", **trained)  # fmt: skip
     yield _line("objects lost of two: 1 - d", "two_object", {"drop": 0.4}, mixed(0.4), fault="drop", **trained)
-    yield _line("one too many: 1 - e", "counting", {"extra": 0.3}, mixed(0.3), fault="extra", **trained)
+    yield _line("one too many: 1 - e", "counting", {"extra": 0.3}, mixed(0.3))
     yield _line("objects lost of two to four: mean of (1 - d)^(n - 1)", "counting", {"drop": 0.2},
                 lambda _, table: keep_all(table, 0.2))  # fmt: skip
     yield _line("wrong colours of one: 1 - w", "colors", {"wrong_color": 0.3}, mixed(0.3), fault="wrong_color",
                 **trained)  # fmt: skip
-    yield _line("exchanged colours of two: 1 - s", "color_attr", {"swap_colors": 0.3}, mixed(0.3),
-                fault="swap_colors", **trained)  # fmt: skip
+    yield _line("exchanged colours of two: 1 - s", "color_attr", {"swap_colors": 0.3}, mixed(0.3))  # fmt: skip
     yield _line("wrong colours of two: (1 - w)^2", "color_attr", {"wrong_color": 0.3}, mixed(0.3), twice=True)
-    yield _line("exchanged places of two: 1 - f", "position", {"flip_relation": 0.3}, mixed(0.3),
-                fault="flip_relation", **trained)  # fmt: skip
+    yield _line("exchanged places of two: 1 - f", "position", {"flip_relation": 0.3}, mixed(0.3))  # fmt: skip
     yield _line("objects lost: mean of six tasks", "geneval", {"drop": 0.3},
                 lambda _, table: _mean_of_tasks(0.3, table), limit=24, asked={})  # fmt: skip
 
