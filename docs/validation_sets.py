@@ -50,12 +50,11 @@ images, so its truth is its expected value for that many images. That value, and
 over images of other salts, which have an error themselves; the reference is one draw, whose error all salts
 share. IS, with an ideal classifier: its truth is the expected exponential of the entropy H of the counts of
 kinds among {kinds} images, which is below the number of kinds. Vendi of {kinds} red vehicles, with the oracle's
-features: its truth is the expected score of such counts, and 1 if a model always draws the same kind. PRDC (k =
-{neighbours}): images of the distribution of {reference:,} reference images have density 1 and a coverage that
-depends on the numbers of images alone, whatever the features (each of N reference and M other images is equally
-likely to be the nearest to a reference image, the second nearest, and so on). Each line is drawn {salts} times;
-at least 16 of {salts} intervals must hold the truth. These distances compare with no published ones, because the
-judge is another.
+features: its truth is the expected score of such counts. PRDC (k = {neighbours}): images of the distribution of
+{reference:,} reference images have density 1 and a coverage that depends on the numbers of images alone,
+whatever the features (each of N reference and M other images is equally likely to be the nearest to a reference
+image, the second nearest, and so on). Each line is drawn {salts} times; at least 16 of {salts} intervals must
+hold the truth. These distances compare with no published ones, because the judge is another.
 
 KID is 0 for independent images only. Where each set has one image of each prompt of a fixed list, as in most
 benchmarks, no two images of a set share a prompt, but images of both sides do: KID is then below 0 without a
@@ -145,7 +144,7 @@ def expect_coverage(reference: int, images: int, neighbours: int = NEIGHBOURS) -
 
 
 def measure_modes(out: Path, salts: int = SALTS) -> list[Said]:
-    """Return the lines of Vendi and PRDC: kinds drawn alike, by Zipf's law, and always the same."""
+    """Return the lines of Vendi and PRDC: kinds drawn alike, and by Zipf's law."""
     return [*_measure_vendi(out, salts), *_measure_neighbourhoods(out, salts)]
 
 
@@ -163,7 +162,6 @@ def _measure_vendi(out: Path, salts: int) -> list[Said]:
         orders = [np.random.default_rng(n).permutation(len(kinds)) for n in range(10 if law == "skewed" else 1)]
         truth = float(np.mean([expect_vendi(shares, vectors[order], KINDS) for order in orders]))
         said.append(_say_modes("vendi", "vendi", law, truth, out, salts))
-    said.append(_say_modes("vendi", "vendi", "fixed", 1.0, out, salts))
     return said
 
 
@@ -172,7 +170,7 @@ def _say_modes(metric: str, measure: str, law: str, truth: float, out: Path, sal
         metric, out, {"hyponyms": law}, range(salts), f"{metric}-{law}", judge="oracle", images=KINDS,
         cls=VEHICLE, colour="red",
     )  # fmt: skip
-    title = "one kind: 1" if law == "fixed" else "kinds at random: expected value for that many images"
+    title = "kinds at random: expected value for that many images"
     line = Line(title, metric, measure, "kinds", {"hyponyms": law}, lambda *_: truth, oracle="oracle")
     return _read(line, run, truth)
 

@@ -279,7 +279,9 @@ def _jackknife_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str)
         return None
     low, high = limit_difference(scoring.measures[0].low, scoring.measures[0].high)
     e = block_jackknife(full_a - full_b, list(parts), low=low, high=high, question=find_question(scoring.instance))
-    p = 2 * float(scipy.special.stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
+    if e.df is None or not e.se:
+        return None  # no variation: nothing can be said about other images
+    p = 2 * float(scipy.special.stdtr(e.df, -abs(e.value) / e.se))
     return PairedDifference(
         e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes
     )

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from .design import Crossing, Design, Floats, Question, Term, encode_levels, make_design
 from .estimate import (
+    NO_VARIATION,
     Estimate,
     Form,
     Range,
@@ -249,7 +250,8 @@ def block_jackknife(
     """Return a statistic of a whole set of images with its interval, from its values without one block at a time.
 
     The interval is t with B - 1 degrees of freedom around `full`. The jackknife measures spread, not bias: FID's
-    own bias with few images is not in the interval.
+    own bias with few images is not in the interval. If all values are equal, there is no interval, because the
+    spread is unknown.
 
     Args:
         full: The value on all images.
@@ -279,6 +281,10 @@ def block_jackknife(
         raise ValueError("values must be finite")
     check_range(full, full, (low, high))
     se = math.sqrt((blocks - 1) * float(values.var()))
+    if np.ptp(values) == 0:  # a share of all images, or of none: its variation is not 0, but unknown
+        return Estimate(
+            full, math.nan, math.nan, "none", question, blocks, notes=(f"{NO_VARIATION}: no interval",)
+        )
     half = float(scipy.special.stdtrit(blocks - 1, 0.5 + level / 2)) * se
     lo, hi = full - half, full + half
     return Estimate(

@@ -177,6 +177,14 @@ def test_the_jackknife_of_a_mean_is_its_classical_error() -> None:
     assert found.notes == ()
 
 
+def test_the_jackknife_has_no_interval_without_variation() -> None:
+    found = block_jackknife(1.0, [1.0] * 20, low=0, high=1)
+    assert (found.value, found.se, found.method) == (1, None, "none")
+    assert math.isnan(found.lo)
+    assert math.isnan(found.hi)
+    assert found.notes[0].startswith("no variation")
+
+
 def test_the_jackknife_keeps_its_range_and_refuses_nonsense() -> None:
     found = block_jackknife(0.1, [0.0, 0.1, 0.3], low=0)
     assert found.lo == 0
