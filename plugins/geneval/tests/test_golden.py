@@ -66,7 +66,7 @@ def test_05_06_detections_that_are_kept(golden, number):
 @pytest.mark.parametrize("number", range(7, 15))
 def test_07_to_14_decisions(golden, detect, number):
     case = golden(number)
-    record, read = {"prompt": "", **case["input"]["metadata"]}, case["input"].get("colours_read") or {}
+    record, read = {"prompt": "a photo", **case["input"]["metadata"]}, case["input"].get("colours_read") or {}
     seen, options = detect(case["input"]["detections"]), GenEvalOptions()
     scene = make_prompt("0", record).scene
     selections = select_objects(scene, record["tag"], seen, options)
@@ -99,8 +99,8 @@ def test_16_what_is_cut_out(golden, tmp_path):
 
 def test_17_overall_is_the_mean_of_tasks(golden):
     case = golden(17)
-    rows = [(task, float(value)) for task, values in case["input"].items() for value in values]
-    table = pd.DataFrame(rows, columns=["measure", "value"])
+    rows = [("p", task, float(value)) for task, values in case["input"].items() for value in values]
+    table = pd.DataFrame(rows, columns=["prompt", "measure", "value"])
     metric = GenEval(Setup(None, GenEvalOptions()))
     found = metric.aggregate(metric.prepare(table), np.ones(len(table)))
     assert found == {"geneval": pytest.approx(case["expected"]["overall"], abs=case["tolerance"])}

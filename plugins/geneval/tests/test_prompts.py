@@ -80,6 +80,27 @@ def test_a_file_of_records(tmp_path):
         (json.dumps({**CLOCKS, "exclude": [{"class": "dog", "count": 1}]}), "line 1: exclude: only exact numbers"),
         (json.dumps({**CLOCKS, "exclude": []}), "line 1: exclude: only exact numbers"),
         (json.dumps({**CLOCKS, "tag": "colors"}), "line 1: exclude: only exact numbers"),
+        (json.dumps({**CLOCKS, "exclude": 5}), "line 1: exclude: must be a list of objects"),
+        (json.dumps({**CLOCKS, "exclude": {"class": "clock"}}), "line 1: exclude: must be a list of objects"),
+        (json.dumps({**CLOCKS, "prompt": " "}), "line 1: prompt: is blank"),
+        (json.dumps({"prompt": "x", "include": {"class": "dog"}}), "line 1: include: not as GenEval"),
+        (json.dumps({"prompt": "x", "include": [{"class": " "}]}), "object 0: class must be a name (got ' ')"),
+        (
+            json.dumps({"prompt": "x", "include": [{"class": "dog", "color": ""}]}),
+            "object 0: color must be a word (got '')",
+        ),
+        (
+            json.dumps(
+                {"prompt": "x", "include": [{"class": "dog", "position": ["left of", 0]}, {"class": "cat"}]}
+            ),
+            "object 0: position must be one of left of, right of, above, below and the number of another of 2",
+        ),
+        (
+            json.dumps(
+                {"prompt": "x", "include": [{"class": "dog", "position": ["left of", True]}, {"class": "cat"}]}
+            ),
+            "object 0: position must be",
+        ),
     ],
 )
 def test_bad_files_are_told_in_one_line(tmp_path, text, said):

@@ -48,10 +48,12 @@ def make_prompt(id: str, record: Any, find: Callable[[str], ObjectClass] = find_
     """
     if not isinstance(record, Mapping) or not isinstance(record.get("prompt"), str):
         raise ValueError("must be one JSON object with a field 'prompt'")
+    if not record["prompt"].strip():
+        raise ValueError("prompt: is blank; write a text")
     tag = record.get("tag")
     facets = {"tag": tag} if isinstance(tag, str) else {}
     try:
-        scene = _read_scene(record["include"], find) if record.get("include") else None
+        scene = _read_scene(record["include"], find) if record.get("include") not in (None, []) else None
     except ValueError as error:
         raise ValueError(f"include: not as GenEval writes it: {error}") from error
     _refuse_other_limits(record, tag, scene)
@@ -68,9 +70,9 @@ def _read_scene(include: Any, find: Callable[[str], ObjectClass]) -> Scene:
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
             raise ValueError(f"object {number}: count must be a whole number above 0 (got {count!r})")
         colour = each.get("color")
-        if not isinstance(colour, str | None):
+        if colour is not None and not _is_word(colour):
             raise ValueError(f"object {number}: color must be a word (got {colour!r})")
-        if not isinstance(each.get("class"), str):
+        if not _is_word(each.get("class")):
             raise ValueError(f"object {number}: class must be a name (got {each.get('class')!r})")
         objects.append(SceneObject(find(each["class"]), colour, count))
         if each.get("position"):
@@ -78,13 +80,20 @@ def _read_scene(include: Any, find: Callable[[str], ObjectClass]) -> Scene:
     return Scene(tuple(objects), tuple(relations))
 
 
+def _is_word(value: Any) -> bool:
+    """Return whether a value is a text that is not blank."""
+    return isinstance(value, str) and bool(value.strip())
+
+
 def _read_relation(number: int, position: Any, count: int) -> Relation:
     """Return the relation of an object to one of `count` objects. Raises ValueError with the expected form."""
     match position:
-        case [str(where), int(other)] if where in PREDICATES and 0 <= other < count:
+        case [_, bool()]:
+            pass
+        case [str(where), int(other)] if where in PREDICATES and 0 <= other < count and other != number:
             return Relation(number, PREDICATES[where], other)
     raise ValueError(
-        f"object {number}: position must be one of {', '.join(PREDICATES)} and the number of one of {count} "
+        f"object {number}: position must be one of {', '.join(PREDICATES)} and the number of another of {count} "
         f"objects, counted from 0 (['left of', 0]), not {position!r}"
     )
 
@@ -95,7 +104,12 @@ def _refuse_other_limits(record: Mapping[str, Any], tag: Any, scene: Scene | Non
     Raises:
         ValueError: If it says something else, or a counting prompt lacks it for one of its classes.
     """
-    exclude = record.get("exclude") or []
+    exclude = record.get("exclude")
+    exclude = [] if exclude is None else exclude
+    if not isinstance(exclude, list):
+        raise ValueError(
+            f"exclude: must be a list of objects, each {{'class': 'dog', 'count': 2}} (got {exclude!r})"
+        )
     given = [(e.get("class"), e.get("count")) if isinstance(e, Mapping) else (None, None) for e in exclude]
     objects = scene.objects if scene else ()
     exact = [(each.cls.name, each.count + 1) for each in objects] if tag == COUNTING else []
