@@ -25,6 +25,7 @@ from t2i_torch_support.geneval_records import PREDICATES
 from .colours import GREY, combine_texts, measure_fit, write_texts
 from .options import GenEvalOptions
 from .rules import Decision, ReadColour, Selection, decide, select_objects
+from .task_rows import PromptTasks, TaskRows
 from .tasks import TAG, TASKS, find_task
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class GenEval(TableMetric):
         )
         self._names: tuple[str, ...] = ()
         self._directions: _Directions | None = None
+        self._prompt_tasks = PromptTasks()
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Check that every prompt lists its objects, in colours and relations that the rules know.
@@ -87,6 +89,7 @@ class GenEval(TableMetric):
                         f"geneval: a relation of prompt {prompt.id!r} must be one of "
                         f"{', '.join(PREDICATES.values())} (got {relation.predicate!r}); change the prompt"
                     )
+        self._prompt_tasks.add(prompts)
 
     def _ask_texts(self, samples: Sequence[Sample]) -> list[Query]:
         """Return the texts for each class that prompts give a colour."""
@@ -152,12 +155,12 @@ class GenEval(TableMetric):
             self._directions = _Directions.of(texts, self._names, len(self.options.colours))
         return self._directions.by_class
 
-    def prepare(self, table: pd.DataFrame) -> _TaskRows:
+    def prepare(self, table: pd.DataFrame) -> TaskRows:
         """Find the task of each row."""
-        return _TaskRows.of(table)
+        return TaskRows.of(table, self._prompt_tasks.list_tested(table))
 
-    def aggregate(self, rows: _TaskRows, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return `geneval`, the mean of the tasks' means; NaN if the weights of a task sum to 0."""
+    def aggregate(self, rows: TaskRows, weights: NDArray[np.float64]) -> Mapping[str, float]:
+        """Return `geneval`, the mean of the tasks' means; NaN if a task has no rows or weights of sum 0."""
         return {"geneval": rows.average(weights)}
 
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
@@ -169,12 +172,12 @@ class GenEval(TableMetric):
         return {PROMPTS: mean(best.assign(measure=PROMPTS, seed=np.nan))}
 
     def remarks(self, table: pd.DataFrame) -> Iterator[Note]:
-        """Yield a note if some tasks have no prompt."""
-        own = set(table["measure"].unique())
-        if absent := [task for task in TASKS if task not in own]:
-            yield Note(
-                f"geneval is the mean of {len(TASKS) - len(absent)} tasks: no prompt tests {', '.join(absent)}"
-            )
+        """Yield a note if some tasks have no prompt, and one if some have prompts but no image was measured."""
+        tested, measured = self._prompt_tasks.list_tested(table), set(table["measure"].unique())
+        if absent := [task for task in TASKS if task not in tested]:
+            yield Note(f"geneval is the mean of {len(tested)} tasks: no prompt tests {', '.join(absent)}")
+        if missing := [task for task in tested if task not in measured]:
+            yield Note(f"geneval has no value: no image of {', '.join(missing)} was measured")
 
 
 @dataclass(frozen=True)
@@ -199,33 +202,6 @@ class _Directions:
             return cls(texts, None)
         apart = vectors.reshape(len(names), colours, -1, vectors.shape[1])
         return cls(texts, {name: combine_texts(own) for name, own in zip(names, apart, strict=True)})
-
-
-@dataclass(frozen=True)
-class _TaskRows:
-    """The values in a table and their tasks.
-
-    Attributes:
-        values: Values, float64 of shape (rows,).
-        tasks: Number of each row's task among those that occur, shape (rows,).
-        count: Number of tasks that occur.
-    """
-
-    values: NDArray[np.float64]
-    tasks: NDArray[np.intp]
-    count: int
-
-    @classmethod
-    def of(cls, table: pd.DataFrame) -> _TaskRows:
-        """Read values and tasks from a table."""
-        codes, found = pd.factorize(table["measure"].astype(str))
-        return cls(table["value"].to_numpy(np.float64), codes.astype(np.intp), len(found))
-
-    def average(self, weights: NDArray[np.float64]) -> float:
-        """Return the mean of the tasks' weighted means; NaN if the weights of a task sum to 0."""
-        totals = np.bincount(self.tasks, weights, self.count)
-        right = np.bincount(self.tasks, weights * self.values, self.count)
-        return float((right / totals).mean()) if (totals > 0).all() else float("nan")
 
 
 def _list_coloured(scene: Scene, selections: Sequence[Selection]) -> list[tuple[int, int]]:

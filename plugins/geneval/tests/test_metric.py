@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from t2i_core import evaluate
 from t2i_core.api import (
@@ -26,6 +27,7 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadPrompts, NoJudge
 from t2i_core.api.mask import PackedMask
+from t2i_core.api.plugin_info import Setup
 from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolver
 from t2i_core.testing.parts import TEST_JUDGE
 from t2i_geneval.plugin import t2i_metrics, t2i_prompt_sources
@@ -157,6 +159,39 @@ def test_scores_of_tasks_and_their_mean() -> None:
     assert result.ci is not None
     assert any("mean of 5 tasks: no prompt tests counting" in note for note in result.notes)
     assert set(result.facets["colors"]["class"]) == {"car"}
+
+
+def test_a_task_without_any_image_leaves_no_mean() -> None:
+    class Half(Painter):
+        def generate(self, requests: Iterable[Any]) -> Iterator[Any]:
+            wanted = [each for each in requests if each.prompt.id != "car and dog"]
+            yield from super().generate(wanted)
+
+    painter = GeneratorInfo(name="half", summary="", create=lambda setup: Half(), reads_scene=True)
+    resolver = StaticResolver(SEGMENTER, EMBEDDER, SOURCE)
+    found = evaluate(
+        GENEVAL, [painter, PAINTER], prompts="own", seeds=(0, 1, 2), resolver=resolver, max_failed=1.0
+    )
+    half, whole = found.results
+    assert half.scores["geneval"].value is None
+    assert next(iter(half.scores)) == "geneval"
+    assert half.scores["single_object"].value == pytest.approx(2 / 3)
+    assert "two_object" not in half.scores
+    assert "geneval has no value: no image of two_object was measured" in half.notes
+    assert not any("no prompt tests" in note and "two_object" in note for note in half.notes)
+    assert whole.scores["geneval"].value == pytest.approx(8 / 15)
+    assert not any("no image of" in note for note in whole.notes)
+    assert [each.diff for each in found.comparisons] == [None]
+
+
+def test_models_on_other_prompts_have_their_own_tasks() -> None:
+    metric = GENEVAL.create(Setup(None, GENEVAL.options()))
+    metric.check(PROMPTS)
+    metric.check(PROMPTS[:2])
+    table = pd.DataFrame({"prompt": ["car", "car and dog"], "measure": ["single_object", "two_object"]})
+    assert [note.text for note in metric.remarks(table)] == [
+        "geneval is the mean of 2 tasks: no prompt tests counting, colors, position, color_attr"
+    ]
 
 
 def test_every_image_says_why_it_is_wrong() -> None:
