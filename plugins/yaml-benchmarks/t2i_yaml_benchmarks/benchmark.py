@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from t2i_yaml_benchmarks.question_fields import BenchmarkSection, Question, Text
+from t2i_yaml_benchmarks.field_types import Count, Number, Text
+from t2i_yaml_benchmarks.question_fields import BenchmarkSection, Question
 
 
 class PromptEntry(BaseModel):
@@ -40,12 +41,12 @@ class ScoreRule(BenchmarkSection):
         description="mean, by the questions' weights; all or any: 1 if all questions, or any, are answered right; "
         "product of the values.",
     )
-    weights: dict[str, Annotated[float, Field(gt=0)]] = Field(
+    weights: dict[str, Annotated[Number, Field(gt=0)]] = Field(
         {},
         description="With the rule mean: weights of the categories. The score is then the mean of those that a "
         "prompt has questions of.",
     )
-    at_least: float | None = Field(
+    at_least: Number | None = Field(
         None, description="Make the score 1 if it is this or more, else 0: the share of such images is reported."
     )
 
@@ -84,7 +85,7 @@ class Benchmark(BenchmarkSection):
     facets: tuple[Text, ...] | None = Field(
         None, description="Fields of the prompts above by which scores are reported. Default: all other fields."
     )
-    seeds: int | None = Field(None, ge=1, description="Default number of seeds.")
+    seeds: Count | None = Field(None, ge=1, description="Default number of seeds.")
     judges: dict[str, Text] = Field(
         {}, description="Judge of each capability (answer, detect, classify, reward) for photographs."
     )

@@ -220,8 +220,12 @@ def bind_questions(
         for number, question in enumerate(questions):
             wrong = [(name, why) for name, text in question.list_texts() if (why := _find_strange(text, fields))]
             mistakes += [((*first, number, name), why) for name, why in wrong]
-            if not wrong:
+            if wrong:
+                continue
+            try:
                 filled[-1].append(question.fill(fields))
+            except ValidationError as error:
+                mistakes += [((*first, number, *place), text) for place, text in _list_faults(error)]
     if mistakes:
         return (), mistakes
     try:

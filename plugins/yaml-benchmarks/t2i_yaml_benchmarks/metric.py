@@ -9,12 +9,9 @@ from t2i_core.api import BadPrompts, Failure, Metric, Need, Options, Prompt, Que
 
 from t2i_yaml_benchmarks.answer_values import QuestionValue, make_query, read_answer
 from t2i_yaml_benchmarks.benchmark_file import BenchmarkFile, bind_questions, list_fields
-from t2i_yaml_benchmarks.question_fields import AskedQuestion, DetectQuestion, Question
+from t2i_yaml_benchmarks.question_fields import CAPABILITY, AskedQuestion, DetectQuestion, Question
 from t2i_yaml_benchmarks.question_list import SCORE
 from t2i_yaml_benchmarks.scoring import apply_parents, score_categories, score_image
-
-CAPABILITY = {"text": "answer", "detect": "detect", "classify": "classify", "reward": "reward"}
-"""The capability that answers each kind of question."""
 
 
 class YamlBenchmark(Metric):

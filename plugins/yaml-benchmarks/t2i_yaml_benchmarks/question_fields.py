@@ -7,24 +7,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-YES_NO = ("yes", "no")
+from t2i_yaml_benchmarks.field_types import YES_NO, Count, Number, Text, Texts, check_scene, read_list
+
 KINDS = ("text", "detect", "classify", "reward")
 """The field that says of what kind a question is, by kind."""
-
-
-def _read_text(value: Any) -> Any:
-    """Return a text; `yes` and `no` are truth values in YAML, and `2` is a number."""
-    if isinstance(value, bool):
-        return YES_NO[0] if value else YES_NO[1]
-    return f"{value:g}" if isinstance(value, int | float) else value
-
-
-def _read_list(value: Any) -> Any:
-    return [value] if isinstance(value, str | int | float) else value
-
-
-Text = Annotated[str, BeforeValidator(_read_text), Field(min_length=1)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_read_list, json_schema_input_type=Text | list[Text])]
+CAPABILITY = {"text": "answer", "detect": "detect", "classify": "classify", "reward": "reward"}
+"""The capability that answers each kind of question."""
 
 
 class BenchmarkSection(BaseModel):
@@ -46,11 +34,13 @@ class BaseQuestion(BenchmarkSection):
 
     id: Text | None = Field(None, description="Its name among the questions of a prompt. Default: its number.")
     parents: Texts = Field(
-        (), description="Ids of questions without whose right answers this one counts 0, whatever its answer."
+        (),
+        description="Ids of questions without whose right answers this one counts its lowest value (0, or the "
+        "lowest of a rating's values), whatever its answer. Rewards have none.",
     )
     category: str = Field("", description="What it asks about; the score of each category is reported, too.")
     subcategory: str = Field("", description="The finer category, for readers.")
-    weight: float = Field(1.0, gt=0, description="Its weight among the questions of its prompt.")
+    weight: Number = Field(1.0, gt=0, description="Its weight among the questions of its prompt.")
 
     @property
     def is_decided(self) -> bool:
@@ -69,7 +59,7 @@ class BaseQuestion(BenchmarkSection):
 
     def list_texts(self) -> list[tuple[str, str]]:
         """Return the texts of the fields `filled`, each with its field."""
-        texts = ((name, _read_list(getattr(self, name)) or ()) for name in self.filled)
+        texts = ((name, read_list(getattr(self, name)) or ()) for name in self.filled)
         return [(name, text) for name, own in texts for text in own]
 
     def fill(self, fields: Mapping[str, str]) -> Self:
@@ -77,6 +67,9 @@ class BaseQuestion(BenchmarkSection):
 
         Args:
             fields: The prompt's fields as text, by name.
+
+        Raises:
+            ValidationError: If a text is then not valid, for example blank.
         """
         found: dict[str, Any] = {}
         for name in self.filled:
@@ -87,7 +80,7 @@ class BaseQuestion(BenchmarkSection):
                     if isinstance(value, str)
                     else tuple(v.format_map(fields) for v in value)
                 )
-        return self.model_copy(update=found)
+        return type(self).model_validate({**self.model_dump(), **found}) if found else self
 
 
 class AskedQuestion(BaseQuestion):
@@ -100,7 +93,7 @@ class AskedQuestion(BaseQuestion):
     choices: Annotated[Texts, Field(min_length=2)] = Field(YES_NO, description="The possible answers.")
     answer: Text | None = Field(None, description="The right answer. Default for yes and no: yes.")
     answers: Texts = Field((), description="The right answers, if there are several.")
-    values: tuple[float, ...] | None = Field(
+    values: tuple[Number, ...] | None = Field(
         None,
         description="For a rating, in place of a right answer: the value of each choice, in their order.",
     )
@@ -154,6 +147,8 @@ class AskedQuestion(BaseQuestion):
             raise ValueError(f"answer: {wrong!r} is not among the choices {', '.join(self.choices)}")
         if self.scene is not None and self.choices != YES_NO:
             raise ValueError("scene: a question about a scene must have the choices yes and no")
+        if self.scene is not None:
+            check_scene(self.scene)
         return self
 
 
@@ -165,9 +160,11 @@ class DetectQuestion(BaseQuestion):
 
     detect: Text = Field(description="The class of the objects, as the judge calls it.")
     synset: str | None = Field(None, description="Its WordNet 3.0 synset (dog.n.01), if judges name it otherwise.")
-    count: int | None = Field(None, ge=0, description="Exactly this number.")
-    at_least: int | None = Field(None, ge=1, description="This number or more. Default: 1, if there is no count.")
-    confidence: float = Field(0.5, ge=0, le=1, description="Detections below this confidence do not count.")
+    count: Count | None = Field(None, ge=0, description="Exactly this number.")
+    at_least: Count | None = Field(
+        None, ge=1, description="This number or more. Default: 1, if there is no count."
+    )
+    confidence: Number = Field(0.5, ge=0, le=1, description="Detections below this confidence do not count.")
 
     @model_validator(mode="after")
     def _check_counts(self) -> Self:
@@ -222,6 +219,12 @@ class RewardQuestion(BaseQuestion):
     def high(self) -> float | None:
         """None: rewards have no range."""
         return None
+
+    @model_validator(mode="after")
+    def _refuse_parents(self) -> Self:
+        if self.parents:
+            raise ValueError("parents: a reward has no lowest value to count when a parent is wrong; delete them")
+        return self
 
 
 def _read_question(value: Any) -> Any:

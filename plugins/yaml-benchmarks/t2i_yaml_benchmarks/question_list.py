@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from t2i_core.api.errors import did_you_mean
 from t2i_core.io.yaml_lines import Place
 
-from t2i_yaml_benchmarks.benchmark import Benchmark
-from t2i_yaml_benchmarks.question_fields import Question, RewardQuestion
+from t2i_yaml_benchmarks.benchmark import Benchmark, ScoreRule
+from t2i_yaml_benchmarks.question_fields import CAPABILITY, Question, RewardQuestion
 
 SCORE = "score"
 """The name of the headline measure, which no category may have."""
@@ -78,6 +78,24 @@ def list_mistakes(benchmark: Benchmark, bound: Sequence[Question]) -> Iterator[t
         yield ("score", "weights"), f"the category {without!r} has no weight; add it"
     if len({isinstance(question, RewardQuestion) for question in bound}) > 1 and not score.weights:
         yield ("score",), "rewards and answers have different scales; give their categories weights"
+    if why := _find_bad_threshold(score, bound):
+        yield ("score", "at_least"), why
+    for name in benchmark.judges:
+        if name not in CAPABILITY.values():
+            hint = did_you_mean(name, CAPABILITY.values()) or f"; write one of {', '.join(CAPABILITY.values())}"
+            yield ("judges", name), f"{name!r} is not a capability that questions ask for{hint}"
+
+
+def _find_bad_threshold(score: ScoreRule, bound: Sequence[Question]) -> str | None:
+    """Return why all images, or none, would reach the score `at_least`; None if it can tell them apart."""
+    if score.at_least is None or not bound:
+        return None
+    low, high = bound_values(bound, score.rule)
+    if high is not None and score.at_least > high:
+        return f"must be at most {high:g}, the highest score (got {score.at_least:g})"
+    if low is not None and score.at_least <= low:
+        return f"must be above {low:g}, the lowest score (got {score.at_least:g})"
+    return None
 
 
 def _place_questions(benchmark: Benchmark) -> Iterator[tuple[Place, Question]]:

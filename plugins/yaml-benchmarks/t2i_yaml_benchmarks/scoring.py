@@ -11,7 +11,9 @@ from t2i_yaml_benchmarks.question_fields import Question
 
 
 def apply_parents(questions: Sequence[Question], values: Sequence[QuestionValue]) -> list[QuestionValue]:
-    """Return the values, of which those of questions whose parents have a wrong answer are the lowest (0).
+    """Return the values, of which those of questions whose parents have a wrong answer are their lowest.
+
+    That is 0, or the lowest of a rating's values. Rewards have no lowest value, and no parents.
 
     Only the parents' own answers count: a question that is 0 because of its parent does not make its children 0.
 
@@ -27,7 +29,8 @@ def apply_parents(questions: Sequence[Question], values: Sequence[QuestionValue]
             continue
         right = None if own.is_right is None else False
         because = f"question {question.id}: its parent {parent} is answered wrong"
-        found.append(QuestionValue(question.low or 0.0, right, because))
+        assert question.low is not None  # rewards, which have none, have no parents
+        found.append(QuestionValue(question.low, right, because))
     return found
 
 

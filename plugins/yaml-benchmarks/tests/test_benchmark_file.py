@@ -195,8 +195,55 @@ FAULTS = {
     'summary: s\nprompts:\n  - prompt: a\n    questions: [{text: "b?", answer: c}]\n': (
         "line 4, prompts.0.questions.0.answer: 'c' is not among the choices yes, no"
     ),
+    ASKED + "  - {reward: r, parents: 2, category: r}\n  - {text: t, category: t}\n": (
+        "line 4, questions.0.parents: a reward has no lowest value to count when a parent is wrong; delete them"
+    ),
+    ASKED + "  - {text: q, scene: {objects: 5}}\n": "line 4, questions.0.scene: is not a scene (",
+    ASKED + "  - {text: q, scene: {}}\n": "line 4, questions.0.scene: the field 'objects' is missing; add it",
+    ASKED + "  - {text: q, scene: {objects: [dog]}}\n": "line 4, questions.0.scene: ",
+    ASKED + "  - {text: q, scene: {objects: [{cls: {name: dog}, count: 0}]}}\n": "line 4, questions.0.scene: ",
+    "summary: s\nprompts:\n  - prompt: a\n    questions: [{text: q, scene: {objects: 5}}]\n": (
+        "line 4, prompts.0.questions.0.scene: "
+    ),
+    "summary: s\nprompts:\n  - prompt: a\n    questions: [' ']\n": "prompts.0.questions.0.text: must not be blank",
+    "summary: s\nprompts: [{prompt: a, x: ''}]\nquestions: ['{x}']\n": (
+        "line 3, questions.0.text: must not be empty"
+    ),
+    "summary: s\nprompts:\n  - prompt: a\n    x: b\n"
+    "    questions: [{text: t, choices: ['{x}', b], values: [0, 1]}]\n": (
+        "line 5, prompts.0.questions.0.choices: two are the same"
+    ),
+    ASKED + "  - {detect: dog, confidence: true}\n": (
+        "line 4, questions.0.confidence: must be a number (got True)"
+    ),
+    ASKED + "  - {detect: dog, count: true}\n": "line 4, questions.0.count: must be a whole number (got True)",
+    ASKED + "  - {text: t, values: [true, 0]}\n": "line 4, questions.0.values.0: must be a number (got True)",
+    ASKED + "  - {text: t, weight: true}\n": "line 4, questions.0.weight: must be a number (got True)",
+    START + "questions: [{text: t, category: a b}]\nscore:\n  weights: {a b: true}\n": (
+        "line 5, score.weights.a b: must be a number (got True)"
+    ),
+    START + "questions: [t]\nseeds: true\n": "line 4, seeds: must be a whole number (got True)",
+    START + "questions: [t]\njudges: {foo: bar}\n": (
+        "line 4, judges.foo: 'foo' is not a capability that questions ask for; "
+        "write one of answer, detect, classify, reward"
+    ),
+    START + "questions: [t]\njudges: {anwser: bar}\n": "did you mean 'answer'?",
+    START + "questions: [t]\nscore: {at_least: 2}\n": (
+        "line 4, score.at_least: must be at most 1, the highest score (got 2)"
+    ),
+    START + "questions: [t]\nscore: {at_least: 0}\n": (
+        "line 4, score.at_least: must be above 0, the lowest score (got 0)"
+    ),
+    START + "questions: [t]\nscore: {at_least: true}\n": "line 4, score.at_least: must be a number (got True)",
     "[]": "must contain the fields summary, prompts and questions",
 }
+
+
+def test_whole_numbers_are_numbers(tmp_path: Path) -> None:
+    text = "summary: s\nprompts: [a]\nquestions: [{detect: dog, confidence: 1, weight: 2}]\nscore: {at_least: 1}\n"
+    (question,) = read_benchmark(write(tmp_path, text)).benchmark.questions
+    assert isinstance(question, DetectQuestion)
+    assert (question.confidence, question.weight) == (1.0, 2.0)
 
 
 @pytest.mark.parametrize("text", FAULTS)

@@ -101,6 +101,12 @@ def test_a_wrong_parent_makes_its_children_0_and_no_grandchildren() -> None:
     assert values[1].because == "question 2: its parent 1 is answered wrong"
 
 
+def test_a_wrong_parent_gives_a_rating_its_lowest_value() -> None:
+    rating = asked(id="2", parents=["1"], choices=[1, 2, 3], values=[1, 2, 3])
+    values = apply_parents([asked(id="1"), rating], [QuestionValue(0, False, "t? no"), QuestionValue(3)])
+    assert [each.value for each in values] == [0, 1]
+
+
 QUESTIONS = [asked(category="a", weight=3), asked(category="a"), asked(category="b")]
 VALUES = [QuestionValue(1, True), QuestionValue(0, False), QuestionValue(0.5)]
 
