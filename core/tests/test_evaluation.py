@@ -323,6 +323,23 @@ def test_errors_are_reported_before_anything_runs(wrong: Any, error: Any, said: 
         plan(**wrong)
 
 
+def test_a_judge_that_cannot_know_a_class_that_the_metric_asks_about_is_refused() -> None:
+    class Asks(Metric):
+        needs = (Need("objects", "segment", classes=lambda prompt: [ObjectClass(prompt.text)]),)
+
+    metric = MetricInfo(name="asks", summary="a", create=Asks, measures=(Measure("found", "Found."),))
+    for text in ("cow", "dog"):
+        source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup, text=text: [Prompt("1", text)])
+        request = Request(metrics=(metric,), models=(ModelRequest(TEST_MODEL),), prompts=("p",))
+        resolver = StaticResolver(TEST_JUDGE, source)
+        if text == "dog":
+            make_plan(request, resolver)
+        else:
+            said = "does not know cow, which metric 'asks' asks about; it knows car, dog$"
+            with pytest.raises(NoJudge, match=said):
+                make_plan(request, resolver)
+
+
 def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
     class Finds(Metric):
         needs = (Need("objects", "segment", knows=True),)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .judge import Capability, Query
 from .observation import find_capability
-from .prompt import Prompt
+from .prompt import ObjectClass, Prompt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,6 +107,8 @@ class Need:
             for all items, so that a model can refuse them before it is loaded.
         requires: Fields that the judge must give beyond the capability (`class_probs`, `colour`).
         knows: True if the judge must know every class of the prompts' scenes.
+        classes: Returns the classes that queries about a prompt name besides those of its scene. A judge that does
+            not know one of them is refused.
         confidence: For detections and segments, the lowest confidence that the metric uses, in [0, 1]; the judge
             must keep those above it.
         derive: Numbers to derive from image and observation.
@@ -130,6 +132,7 @@ class Need:
     params: tuple[Mapping[str, Any], ...] = ()
     requires: frozenset[str] = frozenset()
     knows: bool = False
+    classes: Callable[[Prompt], Iterable[ObjectClass]] | None = None
     confidence: float = 1.0
     derive: Derive | None = None
     question: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from ..api.metric import AdaptiveMetric, Metric, PairMetric, PromptMetric, SetMe
 from ..api.metric_input import Need
 from ..api.observation import list_capabilities
 from ..api.options import resolve_number
-from ..api.plugin_guard import describe_component
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.progress import Progress
-from ..api.prompt import Prompt
+from ..api.prompt import ObjectClass, Prompt
 from ..api.resolver import split_judge
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
@@ -72,7 +72,7 @@ def _describe_needs(needs: Sequence[Need]) -> str:
 def refuse_unknown_classes(
     served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo], unread: Mapping[str, str]
 ) -> None:
-    """Refuse a judge that does not know a class of the prompts.
+    """Refuse a judge that does not know a class of the prompts, or one that the metric asks about.
 
     Args:
         served: A need of the metric, and who serves it.
@@ -81,29 +81,45 @@ def refuse_unknown_classes(
         unread: Why the texts of prompts could not be read as scenes, by the prompts' ids.
 
     Raises:
-        BadPrompts: If a prompt has no scene.
+        BadPrompts: If a prompt has no scene and needs one.
         NoJudge: If the judge does not know a class.
     """
-    if not served.need.knows:
+    need = served.need
+    if need.knows:
+        _refuse_blind_prompts(served, prompts, metric, unread)
+        named = {each for prompt in prompts if prompt.scene for each in prompt.scene.classes}
+        _refuse_unknown(served, named, "the prompts name")
+    if need.classes is not None:
+        with guard_plugin(metric, "to list the classes that it asks about"):
+            named = {each for prompt in prompts for each in need.classes(prompt)}
+        _refuse_unknown(served, named, f"metric {metric.spec!r} asks about")
+
+
+def _refuse_blind_prompts(
+    served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo], unread: Mapping[str, str]
+) -> None:
+    blind = [prompt for prompt in prompts if prompt.scene is None]
+    if not blind:
         return
+    for prompt in blind:
+        if prompt.id in unread:
+            _log.warning("no scene: %r: %s", prompt.text, unread[prompt.id])
+    others = f" ({len(blind)} of {len(prompts)} prompts)" if len(prompts) > 1 else ""
+    raise BadPrompts(
+        f"metric {metric.spec!r} needs prompts with scenes, but {blind[0].text[:60]!r} has none{others}; "
+        f"{_explain_scenes(served, blind[0], unread)}"
+    )
+
+
+def _refuse_unknown(served: Served, named: Collection[ObjectClass], by: str) -> None:
     labels = served.labels
-    if blind := [prompt for prompt in prompts if prompt.scene is None]:
-        for prompt in blind:
-            if prompt.id in unread:
-                _log.warning("no scene: %r: %s", prompt.text, unread[prompt.id])
-        others = f" ({len(blind)} of {len(prompts)} prompts)" if len(prompts) > 1 else ""
-        raise BadPrompts(
-            f"metric {metric.spec!r} needs prompts with scenes, but {blind[0].text[:60]!r} has none{others}; "
-            f"{_explain_scenes(served, blind[0], unread)}"
-        )
-    if labels is None:
+    if labels is None or served.choice is None:
         return
-    wanted = {c for p in prompts if p.scene for c in p.scene.classes}
-    unknown = sorted(c.name for c in wanted if not any(c.same_as(label) for label in labels))
-    if unknown and served.choice:
+    unknown = sorted(each.name for each in named if not any(each.same_as(label) for label in labels))
+    if unknown:
         raise NoJudge(
             f"{describe_component(served.choice.judge)} does not know {', '.join(unknown[:5])}"
-            f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
+            f"{' and others' if len(unknown) > 5 else ''}, which {by}; it knows "
             f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
         )
 

@@ -64,6 +64,16 @@ def make_query(question: Question, sample: Sample) -> Query:
             return Query((sample.image,), (question.reward,))
 
 
+def list_classes(question: Question) -> tuple[ObjectClass, ...]:
+    """Return the classes that a judge must know to answer a question; none for questions in words."""
+    match question:
+        case DetectQuestion():
+            return (ObjectClass(question.detect, question.synset),)
+        case ClassifyQuestion():
+            return tuple(map(ObjectClass, question.classes))
+    return ()
+
+
 def read_answer(question: Question, observed: Observed) -> QuestionValue | Failure:
     """Return what the answer to a question is worth, or why it is worth nothing."""
     match question, observed:
@@ -98,7 +108,7 @@ def _read_choice(question: AskedQuestion, answer: QuestionAnswer) -> QuestionVal
 
 
 def _read_detections(question: DetectQuestion, found: Detections) -> QuestionValue | Failure:
-    wanted = ObjectClass(question.detect, question.synset)
+    (wanted,) = list_classes(question)
     known = [wanted.same_as(label) for label in found.labels]
     if not any(known) and len(found) == 0 and not found.labels:
         known = []

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from t2i_core.api import BadPrompts, Failure, Metric, Need, Options, Prompt, Query, Row, Sample, Setup, Unit
+from t2i_core.api import (
+    BadPrompts,
+    Failure,
+    Metric,
+    Need,
+    ObjectClass,
+    Options,
+    Prompt,
+    Query,
+    Row,
+    Sample,
+    Setup,
+    Unit,
+)
 
-from t2i_yaml_benchmarks.answer_values import QuestionValue, make_query, read_answer
+from t2i_yaml_benchmarks.answer_values import QuestionValue, list_classes, make_query, read_answer
 from t2i_yaml_benchmarks.benchmark_file import BenchmarkFile, bind_questions, list_fields
 from t2i_yaml_benchmarks.question_fields import CAPABILITY, AskedQuestion, DetectQuestion, Question
 from t2i_yaml_benchmarks.question_list import SCORE
@@ -70,6 +83,7 @@ class YamlBenchmark(Metric):
             CAPABILITY[kind],
             queries=partial(self._ask, kind),
             requires=frozenset({"probs"} if by_probability else ()),
+            classes=partial(self._list_classes, kind) if kind in ("detect", "classify") else None,
             confidence=min(confidences, default=1.0),
             question=next((question.text for question in asked), ""),
         )
@@ -79,6 +93,12 @@ class YamlBenchmark(Metric):
         (sample,) = samples
         questions = self.list_questions(sample.prompt)
         return [make_query(question, sample) for question in questions if question.kind == kind]
+
+    def _list_classes(self, kind: str, prompt: Prompt) -> Iterator[ObjectClass]:
+        """Yield the classes that the questions of one kind about a prompt name."""
+        for question in self.list_questions(prompt):
+            if question.kind == kind:
+                yield from list_classes(question)
 
     def _bind(self, prompt: Prompt) -> tuple[Question, ...]:
         """Return the questions about a prompt that the file does not list."""
