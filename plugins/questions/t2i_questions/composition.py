@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from t2i_core.api import (
     Detections,
-    Embedding,
     Evidence,
     Failure,
     Metric,
@@ -37,6 +35,7 @@ from .composition_rules import (
     score_position,
     score_spatial,
 )
+from .cosine import compute_cosine
 from .judged_questions import judge_by_detections
 from .options import TASKS, CompBenchOptions
 
@@ -181,7 +180,8 @@ class CompBench(Metric):
         if task == "numeracy":
             return [self._score_numeracy(observed)]
         if task == "non-spatial":
-            return [_score_similarity(observed)]
+            similarity = _score_similarity(observed)
+            return similarity if isinstance(similarity, Failure) else [similarity]
         attribute = self._score_attributes(observed)
         if isinstance(attribute, Failure):
             return attribute
@@ -190,7 +190,7 @@ class CompBench(Metric):
         listed = _find_list(observed.prompt)
         spatial = PartialScore(0.0) if listed == "action" else self._score_spatial(observed)
         action = PartialScore(0.0) if listed == "spatial" else _score_similarity(observed)
-        return [attribute, spatial, action]
+        return action if isinstance(action, Failure) else [attribute, spatial, action]
 
     def _score_attributes(self, observed: Observed) -> PartialScore | Failure:
         phrases = list_phrases(observed.prompt)
@@ -303,16 +303,11 @@ def _ask_about_text(sample: Sample) -> Sequence[Query]:
     return [sample.query(), Query(texts=((*texts, sample.prompt.text)[0],))]
 
 
-def _score_similarity(observed: Observed) -> PartialScore:
+def _score_similarity(observed: Observed) -> PartialScore | Failure:
+    """Return the cosine of image and text, at least 0."""
     image, text = observed.all(SIMILARITY)
-    return PartialScore(compute_cosine(image, text))
-
-
-def compute_cosine(image: Embedding, text: Embedding) -> float:
-    """Return the cosine of two embeddings of one space, at least 0; 0 if one of them is 0."""
-    one, other = (np.asarray(each.values, np.float64) for each in (image, text))
-    norm = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(np.clip(one @ other / norm, 0, 1)) if norm else 0.0
+    cosine = compute_cosine(image.values, text.values)
+    return cosine if isinstance(cosine, Failure) else PartialScore(min(max(cosine, 0.0), 1.0))
 
 
 def _show(seen: Detections, number: int) -> Evidence:

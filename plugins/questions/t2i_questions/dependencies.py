@@ -37,17 +37,21 @@ def find_valid_in_order(right: Right, parents: Parents) -> dict[str, bool]:
     So a lost question takes its children with it, if they come later in the list.
 
     Raises:
-        UnknownParent: A parent does not exist. The original code raises there, too, and leaves the image out.
+        UnknownParent: A parent does not exist, and no parent before it is lost. The original code raises there,
+            too, and leaves the image out.
 
     References:
         TencentQQGYLab/ELLA, dpg_bench/compute_dpg_bench.py.
     """
     scores, valid = dict(right), {}
     for each in right:
+        valid[each] = True
         for parent in parents.get(each, ()):
             if parent not in scores:
                 raise UnknownParent(f"question {each} depends on question {parent}, which does not exist")
-        valid[each] = all(scores[parent] for parent in parents.get(each, ()))
+            if not scores[parent]:
+                valid[each] = False
+                break  # the original code looks up no further parent
         scores[each] = scores[each] and valid[each]
     return valid
 

@@ -39,14 +39,15 @@ def judge_questions(
     """Return the questions with their answers; a failure if a question was left open."""
     found = []
     for question, answer in zip(questions, answers, strict=True):
-        judged = _judge_one(question, answer)
+        judged = judge_question(question, answer)
         if isinstance(judged, Failure):
             return judged
         found.append(judged)
     return found
 
 
-def _judge_one(question: PromptQuestion, answer: QuestionAnswer) -> JudgedQuestion | Failure:
+def judge_question(question: PromptQuestion, answer: QuestionAnswer) -> JudgedQuestion | Failure:
+    """Return a question with its answer, without choices in any case of letters; a failure if it was left open."""
     if not question.choices:
         said = normalise_words(answer.text)
         right = said in {normalise_words(each) for each in question.answers}

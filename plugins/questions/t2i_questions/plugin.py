@@ -98,7 +98,7 @@ def t2i_metrics() -> list[MetricInfo]:
             summary="Questions with choices about each element of the caption.",
             options=TifaMetricOptions,
             create=_tifa,
-            code=(*_ASKING, "tifa.py"),
+            code=(*_ASKING, "cosine.py", "tifa.py"),
             measures=(
                 _measure("tifa", "Share of right answers of a caption's image, mean over captions.", "*"),
                 _measure("answer", "Share of questions with a right answer.", *_BY_CATEGORY),
@@ -114,7 +114,7 @@ def t2i_metrics() -> list[MetricInfo]:
             ),
             options=CompBenchOptions,
             create=_compbench,
-            code=(*_ASKING, "composition.py", "composition_rules.py"),
+            code=(*_ASKING, "composition.py", "composition_rules.py", "cosine.py"),
             measures=(_measure("t2i-compbench", "Score of the image by the rule of its task.", "task", "subset"),),
             defaults=Defaults(
                 seeds=10, judges={"answer": "blip-vqa", "detect": "detr-resnet50", "embed": "clip-vit-b32"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from t2i_core.api import Detections, Relation, Scene, SceneObject
@@ -12,7 +12,8 @@ def answer_by_detections(scene: Scene, seen: Detections, confidence: float) -> s
     """Return `yes` if the detections show all of a scene and, possibly, more; else `no`.
 
     Each detection stands for at most one object of the scene. The colour of a detection is its most probable one.
-    A relation holds by the centres of the boxes, along the axis on which they are further apart (PaintSkills).
+    A relation holds by the centres of the boxes, along the axis on which they are further apart (PaintSkills). Of
+    several things of one kind (`two dogs`), one must have all relations of the kind.
 
     Args:
         scene: The scene.
@@ -20,22 +21,61 @@ def answer_by_detections(scene: Scene, seen: Detections, confidence: float) -> s
         confidence: Lowest confidence of detections that count, in [0, 1].
     """
     counted = [number for number, score in enumerate(seen.scores) if score >= confidence]
-    wanted = [number for number, one in enumerate(scene.objects) for _ in range(one.count)]
-    return "yes" if _find_match(scene, wanted, seen, counted, {}) else "no"
+    fits = [[number for number in counted if _fits(one, seen, number)] for one in scene.objects]
+    return "yes" if _can_place(scene, seen, fits, {}) else "no"
 
 
-def _find_match(
-    scene: Scene, wanted: Sequence[int], seen: Detections, left: Sequence[int], taken: dict[int, int]
-) -> bool:
-    """Return whether each wanted object has its own detection, so that all relations hold."""
-    if not wanted:
-        return all(_holds(relation, seen, taken) for relation in scene.relations)
-    first, rest = wanted[0], wanted[1:]
-    return any(
-        _find_match(scene, rest, seen, [other for other in left if other != number], {**taken, first: number})
-        for number in left
-        if _fits(scene.objects[first], seen, number)
-    )
+def _can_place(scene: Scene, seen: Detections, fits: Sequence[Sequence[int]], taken: Mapping[int, int]) -> bool:
+    """Return whether each end of a relation, and each other thing, can have its own detection.
+
+    Args:
+        scene: The scene.
+        seen: The detections.
+        fits: The detections that each object of the scene may be.
+        taken: The detections of the ends that are placed, by the object's number; their relations hold.
+    """
+    if not _has_enough(scene, fits, taken):
+        return False
+    ends = (end for relation in scene.relations for end in (relation.subject, relation.object))
+    following = next((end for end in ends if end not in taken), None)
+    if following is None:
+        return True
+    for number in fits[following]:
+        placed = {**taken, following: number}
+        if (
+            number not in taken.values()
+            and all(
+                _holds(relation, seen, placed)
+                for relation in scene.relations
+                if following in (relation.subject, relation.object)
+                and {relation.subject, relation.object} <= placed.keys()
+            )
+            and _can_place(scene, seen, fits, placed)
+        ):
+            return True
+    return False
+
+
+def _has_enough(scene: Scene, fits: Sequence[Sequence[int]], taken: Mapping[int, int]) -> bool:
+    """Return whether all things that are not placed can have a detection each (matching by augmenting paths)."""
+    if any(len(own) < one.count for one, own in zip(scene.objects, fits, strict=True)):
+        return False
+    used = set(taken.values())
+    owners: dict[int, int] = {}
+
+    def assign(thing: int, tried: set[int]) -> bool:
+        for number in fits[thing]:
+            if number not in used and number not in tried:
+                tried.add(number)
+                if number not in owners or assign(owners[number], tried):
+                    owners[number] = thing
+                    return True
+        return False
+
+    left = [
+        thing for thing, one in enumerate(scene.objects) for _ in range(one.count - (1 if thing in taken else 0))
+    ]
+    return all(assign(thing, set()) for thing in left)
 
 
 def _fits(wanted: SceneObject, seen: Detections, number: int) -> bool:
@@ -46,7 +86,7 @@ def _fits(wanted: SceneObject, seen: Detections, number: int) -> bool:
     return seen.colours is not None and seen.colour_names[int(np.argmax(seen.colours[number]))] == wanted.colour
 
 
-def _holds(relation: Relation, seen: Detections, taken: dict[int, int]) -> bool:
+def _holds(relation: Relation, seen: Detections, taken: Mapping[int, int]) -> bool:
     (x, y), (x_other, y_other) = (_find_centre(seen, taken[end]) for end in (relation.subject, relation.object))
     if abs(x - x_other) > abs(y - y_other):
         return relation.predicate == ("left" if x < x_other else "right")

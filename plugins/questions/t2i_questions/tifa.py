@@ -24,7 +24,8 @@ from t2i_core.api import (
     VisualQuestion,
 )
 
-from .judged_questions import JudgedQuestion, average, explain, map_right, normalise_words
+from .cosine import compute_cosine
+from .judged_questions import JudgedQuestion, average, explain, judge_question, map_right, normalise_words
 from .options import TifaMetricOptions
 from .question_metric import NEED, QuestionMetric, write_answer_row
 
@@ -62,12 +63,13 @@ class Tifa(TableMetric, QuestionMetric):
             return super().judge(observed)
         texts = _list_texts(observed.prompt, observed.all(NEED))
         vectors = {text: embedding.values for text, embedding in zip(texts, observed.all(TEXTS), strict=True)}
-        return [
-            [
-                _judge_free_answer(question, answer.text, vectors)
-                for question, answer in zip(observed.prompt.questions, observed.all(NEED), strict=True)
-            ]
-        ]
+        found = []
+        for question, answer in zip(observed.prompt.questions, observed.all(NEED), strict=True):
+            judged = _judge_free_answer(question, answer, vectors)
+            if isinstance(judged, Failure):
+                return judged
+            found.append(judged)
+        return [found]
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield the score of one image, and the answer to each question."""
@@ -120,8 +122,12 @@ def compute_deviation(means: NDArray[np.float64], counts: NDArray[np.float64]) -
     return float(np.sqrt(counts @ (means - centre) ** 2 / (total - 1)))
 
 
-def choose_by_similarity(answer: str, choices: Sequence[str], vectors: Mapping[str, NDArray[np.floating]]) -> str:
+def choose_by_similarity(
+    answer: str, choices: Sequence[str], vectors: Mapping[str, NDArray[np.floating]]
+) -> str | Failure:
     """Return the choice that a free answer means: itself if it is one, else the one with the nearest embedding.
+
+    If an embedding is 0, it is near no other: that is a failure.
 
     Args:
         answer: The answer.
@@ -133,21 +139,24 @@ def choose_by_similarity(answer: str, choices: Sequence[str], vectors: Mapping[s
     """
     if answer in choices:
         return answer
-    own = _normalise(vectors[answer])
-    cosines = [float(own @ _normalise(vectors[choice])) for choice in choices]
+    cosines = []
+    for choice in choices:
+        cosine = compute_cosine(vectors[answer], vectors[choice])
+        if isinstance(cosine, Failure):
+            return cosine
+        cosines.append(cosine)
     return choices[int(np.argmax(cosines))]
 
 
-def _normalise(vector: NDArray[np.floating]) -> NDArray[np.float64]:
-    values = np.asarray(vector, np.float64)
-    return np.asarray(values / (np.linalg.norm(values) or 1.0))
-
-
 def _judge_free_answer(
-    question: PromptQuestion, text: str, vectors: Mapping[str, NDArray[np.floating]]
-) -> JudgedQuestion:
-    said = normalise_words(text)
-    meant = choose_by_similarity(said, question.choices, vectors) if question.choices else said
+    question: PromptQuestion, answer: QuestionAnswer, vectors: Mapping[str, NDArray[np.floating]]
+) -> JudgedQuestion | Failure:
+    if not question.choices:
+        return judge_question(question, answer)
+    said = normalise_words(answer.text)
+    meant = choose_by_similarity(said, question.choices, vectors)
+    if isinstance(meant, Failure):
+        return meant
     right = meant in question.answers
     words = said if meant == said else f"{said} ({meant})"
     return JudgedQuestion(question, words, right, float(right), False)

@@ -327,6 +327,25 @@ def test_free_answers_mean_the_nearest_choice(tmp_path: Path) -> None:
     assert rows(run.measurements(), "answer", "because")[0] == "light blue (blue) to: Which colour?"
 
 
+def test_free_answers_without_choices_are_right_in_any_case_of_letters(tmp_path: Path) -> None:
+    question = PromptQuestion("1", "Which city?", (), ("Paris.", "Paris, France"))
+    options = {"tifa": {"answers": "free"}}
+    answers = answer_from({"Which city?": " paris"})
+    run, _ = run_metric(
+        "tifa", [Prompt("a", "a", questions=(question,))], answers, tmp_path / "r", options=options
+    )
+    assert run.results[0].score == 1.0
+
+
+def test_an_embedding_of_0_chooses_nothing(tmp_path: Path) -> None:
+    answers = answer_from({"Which colour?": "Light blue.", "Is there a cup?": "yes"})
+    vectors = VECTORS | {"green": [0.0, 0.0, 0.0]}
+    options = {"tifa": {"answers": "free"}}
+    run, _ = run_metric("tifa", [TIFA], answers, tmp_path / "run", vectors, options=options, max_failed=1.0)
+    assert (run.results[0].n_ok, run.results[0].n_failed) == (0, 1)
+    assert "an embedding is 0" in pd.read_csv(run.folder / "failures.csv")["reason"][0]
+
+
 def test_free_answers_that_are_choices_need_no_embedding(tmp_path: Path) -> None:
     answers = answer_from({"Which colour?": "red", "Is there a cup?": "yes"})
     options = {"tifa": {"answers": "free"}}

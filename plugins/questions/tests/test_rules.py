@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from t2i_core.api import (
 from t2i_core.api.errors import BadPrompts
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.testing import TEST_MODEL, StaticResolver
+from t2i_questions import scene_detections
 from t2i_questions.composition_rules import find_distinct, find_iou, find_relation
 from t2i_questions.dependencies import (
     UnknownParent,
@@ -75,6 +77,13 @@ def test_parents_that_do_not_exist() -> None:
         find_valid_in_order({"2": True}, {"2": ("1",)})
 
 
+def test_no_parent_after_a_lost_one_is_looked_up() -> None:
+    right = {"1": False, "2": True}
+    assert find_valid_in_order(right, {"2": ("1", "9")}) == {"1": True, "2": False}
+    with pytest.raises(UnknownParent, match="question 2 depends on question 9"):
+        find_valid_in_order(right, {"2": ("9", "1")})
+
+
 LEFT, RIGHT = (0, 0, 8, 8), (16, 4, 24, 12)
 
 
@@ -98,6 +107,82 @@ def test_answers_by_detections(scene: Scene, said: str) -> None:
     assert answer_by_detections(scene, seen, 0.5) == said
 
 
+DOGS, CATS = (
+    tuple((name, 0.9, (x, y, x + 2, y + 2), "red") for x in range(0, 30, 3))
+    for name, y in (("dog", 20), ("cat", 0))
+)
+
+
+@pytest.mark.parametrize(
+    ("scene", "said"),
+    [
+        (Scene((SceneObject(LABELS[0], count=10), SceneObject(LABELS[1], count=11))), "no"),
+        (Scene((SceneObject(LABELS[0], count=6), SceneObject(LABELS[0], "red", 5))), "no"),
+        (Scene((SceneObject(LABELS[0], count=5), SceneObject(LABELS[0], "red", 5))), "yes"),
+        (
+            Scene((SceneObject(LABELS[0], count=9), SceneObject(LABELS[1], count=9)), (Relation(0, "above", 1),)),
+            "no",
+        ),
+        (
+            Scene((SceneObject(LABELS[0], count=9), SceneObject(LABELS[1], count=9)), (Relation(0, "below", 1),)),
+            "yes",
+        ),
+    ],
+)
+def test_many_things_are_matched_at_once(scene: Scene, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    def count_looks(relation: Relation, seen: Detections, taken: Mapping[int, int]) -> bool:
+        nonlocal looks
+        looks += 1
+        assert looks <= 1000, "tries too many arrangements"
+        return holds(relation, seen, taken)
+
+    holds = scene_detections._holds
+    monkeypatch.setattr(scene_detections, "_holds", count_looks)
+    assert answer_by_detections(scene, see(*DOGS, *CATS), 0.5) == said
+
+
+def test_answers_by_detections_are_those_of_all_arrangements() -> None:
+    rng = np.random.default_rng(0)
+    said = []
+    for _ in range(300):
+        seen = see(
+            *(
+                (NAMES[rng.integers(2)], 0.9, (x, y, x + 2, y + 2), COLOURS[rng.integers(2)])
+                for x, y in rng.integers(0, 30, (5, 2))
+            )
+        )
+        scene = Scene(
+            tuple(
+                SceneObject(LABELS[rng.integers(2)], (None, *COLOURS)[rng.integers(3)], int(rng.integers(1, 3)))
+                for _ in range(3)
+            ),
+            tuple(
+                Relation(subject, str(rng.choice(["left", "right", "above", "below"])), other)
+                for subject, other in ((0, 1), (1, 2))[: rng.integers(3)]
+            ),
+        )
+        said.append(answer_by_detections(scene, seen, 0.5))
+        assert said[-1] == ("yes" if has_arrangement(scene, seen) else "no"), (scene, seen)
+    assert 20 < said.count("yes") < 280
+
+
+def has_arrangement(scene: Scene, seen: Detections) -> bool:
+    """Try each assignment of detections to things; the last of several things of one kind has its relations."""
+    things = [number for number, one in enumerate(scene.objects) for _ in range(one.count)]
+    return any(
+        all(
+            scene_detections._fits(scene.objects[thing], seen, at)
+            for thing, at in zip(things, places, strict=True)
+        )
+        and all(
+            scene_detections._holds(each, seen, dict(zip(things, places, strict=True))) for each in scene.relations
+        )
+        for places in permutations(range(len(seen)), len(things))
+    )
+
+
 def test_a_detection_that_repeats_an_object_counts_once() -> None:
     boxes = [(0, 0, 10, 10), (0, 0, 10, 9.5), (2, 2, 4, 4), (20, 0, 30, 10)]
     assert find_distinct(boxes) == [0, 3]
@@ -108,6 +193,9 @@ def test_relations_are_found_in_their_order() -> None:
     assert find_relation("a cat next to a dog on the left of a mug") == "next to"
     assert find_relation("a cat on top of a dog") == "on top of"
     assert find_relation("a cat and a dog") is None
+
+
+VECTORS = {"a dog": [1.0, 0.0], "a cat": [-1.0, 0.0], "nothing": [0.0, 0.0]}
 
 
 class SeeingJudge:
@@ -126,8 +214,10 @@ class SeeingJudge:
             if capability == "detect":
                 yield query, self.SEEN
             elif capability == "embed":
-                vector = [3.0, 4.0] if query.images else [1.0, 0.0] if query.texts[0] == "a dog" else [-1.0, 0.0]
-                yield query, Embedding(np.array(vector, np.float32))
+                yield (
+                    query,
+                    Embedding(np.array([3.0, 4.0] if query.images else VECTORS[query.texts[0]], np.float32)),
+                )
             else:
                 share = 0.6 if query.texts[0].startswith("a red") else 0.2
                 yield query, QuestionAnswer(query.texts[1:], 0, np.array([share, 0.8 - share]))
@@ -199,6 +289,13 @@ def test_only_the_judges_of_the_tasks_are_asked(tmp_path: Path) -> None:
     run = measure(PROMPTS[6:8], tmp_path / "run", tasks=["non-spatial"])
     assert [judge.need for judge in run.results[0].judges] == ["similarity"]
     assert run.measurements()["value"].tolist() == pytest.approx([0.6, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("prompt", [task("non-spatial", "nothing"), task("complex", "nothing", questions=ASKED)])
+def test_an_embedding_of_0_is_a_failure(prompt: Prompt, tmp_path: Path) -> None:
+    run = measure([prompt], tmp_path / "run")
+    assert (run.results[0].n_ok, run.results[0].n_failed) == (0, 1)
+    assert "an embedding is 0, so it has no cosine" in (run.folder / "failures.csv").read_text()
 
 
 @pytest.mark.parametrize(
