@@ -224,6 +224,28 @@ def test_genai_bench_has_skills(tmp_path: Path) -> None:
     ]
 
 
+def test_genai_levels_are_those_of_the_file(tmp_path: Path) -> None:
+    images = {f"0000{number}": {"prompt": f"{number} mugs", "models": {}} for number in range(4)}
+    (tmp_path / "genai_image.json").write_text(json.dumps(images), encoding="utf-8")
+    everything = [0, 1, 2, 3]
+    skills = {"basic": [0], "attribute": [0, 1], "advanced": [1, 2], "counting": [1, 3], "all": everything}
+    (tmp_path / "genai_skills.json").write_text(json.dumps(skills), encoding="utf-8")
+    assert [prompt.facets for prompt in read("genai-bench", tmp_path)] == [
+        {"skill": "attribute", "level": "basic"},
+        {"skill": "attribute | counting", "level": "advanced"},
+        {"level": "advanced"},
+        {"skill": "counting"},
+    ]
+    skills = {"attribute": [0], "counting": [1], "all": everything}
+    (tmp_path / "genai_skills.json").write_text(json.dumps(skills), encoding="utf-8")
+    assert [prompt.facets for prompt in read("genai-bench", tmp_path)] == [
+        {"skill": "attribute", "level": "basic"},
+        {"skill": "counting", "level": "advanced"},
+        {},
+        {},
+    ]
+
+
 def test_geneval2_has_skills_and_numbers(tmp_path: Path) -> None:
     record = {
         "prompt": "three mugs",
@@ -351,6 +373,7 @@ def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         {"id": 3, "prompt": "a mug", "skills": ["attribute"]},
         {"id": 3, "prompt": "a mug", "skills": ["attribute"]},
         {"id": 4, "prompt": "a dog"},
+        {"id": 5, "prompt": "two dogs", "tags": ["counting", "advanced", "all"]},
     ]
     asked: list[Any] = []
 
@@ -372,6 +395,7 @@ def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert [(p.id, p.text, dict(p.facets)) for p in found] == [
         ("3", "a mug", {"skill": "attribute", "level": "basic"}),
         ("4", "a dog", {}),
+        ("5", "two dogs", {"skill": "counting", "level": "advanced"}),
     ]
     assert asked[-1] == ("someone/prompts", "v1", {"local_files_only": False})
     monkeypatch.setitem(sys.modules, "datasets", None)
