@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from t2i_core.api import Excluded, Failure, Image, Note, Prompt, PromptQuestion, Row, Setup, Unit
+from t2i_core.api import Excluded, Failure, Image, Note, Prompt, PromptQuestion, Row, Unit
 
 from .dependencies import UnknownParent, find_valid_in_order, find_valid_with_ancestors
 from .grid import cut_grid
 from .judged_questions import JudgedQuestion, average, explain, map_parents, map_right
-from .options import DpgBenchOptions
+from .options import LOST_QUESTION, DpgBenchOptions
 from .question_metric import QuestionMetric, write_answer_row
 
-VARIANTS = {
-    "reference": "variant reference: as the published code, with its faults (the first question of "
-    "the first prompt is "
-    "lost, dependencies work in the order of the rows, categories are those of the last picture)",
-    "corrected": "variant corrected: not comparable to published values, which have the faults of "
-    "the published code",
-}
+REFERENCE = Note(
+    "variant reference: as the published code, with its faults (dependencies work in the order of the rows)"
+)
+REFERENCE_GRID = Note(
+    "variant reference: as the published code, with its faults (dependencies work in the order of the rows, "
+    "categories are those of the last picture)"
+)
+CORRECTED = Note(
+    "variant corrected: not comparable to published values, which have the faults of the published code"
+)
+LOST = Note(
+    "has a question that is not asked: the published code does not read the first row of the file", counted=True
+)
 
 
 class DpgBench(QuestionMetric):
@@ -27,18 +33,12 @@ class DpgBench(QuestionMetric):
 
     options: DpgBenchOptions
 
-    def __init__(self, setup: Setup[DpgBenchOptions]) -> None:
-        super().__init__(setup)
-        self._first: str | None = None
-
-    def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts without questions; remember the first, whose first question the reference loses."""
-        self._first = prompts[0].id if prompts and self.options.variant == "reference" else None
-        super().check(prompts)
-
     def list_questions(self, prompt: Prompt) -> tuple[PromptQuestion, ...]:
         """Return the questions, without those that the published code does not read."""
-        return prompt.questions[1:] if prompt.id == self._first else prompt.questions
+        if self.options.variant == "corrected" or LOST_QUESTION not in prompt.facets:
+            return prompt.questions
+        lost = str(prompt.facets[LOST_QUESTION])
+        return tuple(question for question in prompt.questions if question.id != lost)
 
     def list_pictures(self, image: Image) -> list[Image]:
         """Return the image, or the four pictures of a grid."""
@@ -47,6 +47,9 @@ class DpgBench(QuestionMetric):
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure | Excluded]:
         """Yield the score of one image, and the raw answer to each question about its pictures."""
         observed = unit.one()
+        if not self.list_questions(observed.prompt):
+            yield Excluded("the published code does not read the only question of the prompt")
+            return
         pictures = self.judge(observed)
         if isinstance(pictures, Failure):
             yield pictures
@@ -61,7 +64,7 @@ class DpgBench(QuestionMetric):
             for judged, valid in zip(pictures, validity, strict=True)
         ]
         yield Row("dpg-bench", float(np.mean(scores)), because=self._explain(pictures, validity))
-        yield Note(VARIANTS[self.options.variant])
+        yield from self._list_variant_notes(observed.prompt)
         last = len(pictures) - 1
         for number, judged in enumerate(pictures):
             if number == last or self.options.variant == "corrected":
@@ -74,6 +77,14 @@ class DpgBench(QuestionMetric):
     def _find_valid(self, judged: Sequence[JudgedQuestion]) -> dict[str, bool]:
         rule = find_valid_in_order if self.options.variant == "reference" else find_valid_with_ancestors
         return rule(map_right(judged), map_parents(judged))
+
+    def _list_variant_notes(self, prompt: Prompt) -> Iterator[Note]:
+        if self.options.variant == "corrected":
+            yield CORRECTED
+            return
+        yield REFERENCE if self.options.pictures == 1 else REFERENCE_GRID
+        if len(self.list_questions(prompt)) < len(prompt.questions):
+            yield LOST
 
     @staticmethod
     def _explain(pictures: Sequence[Sequence[JudgedQuestion]], validity: Sequence[Mapping[str, bool]]) -> str:

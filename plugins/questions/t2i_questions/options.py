@@ -12,6 +12,9 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 VQASCORE_QUESTION = 'Does this figure show "{}"?'
 Task = Literal["attribute", "spatial", "numeracy", "non-spatial", "complex"]
+LOST_QUESTION = "lost_question"
+"""Facet of the prompt of DPG-Bench's file whose first question the published code does not read: its id."""
+
 TASKS: tuple[Task, ...] = ("attribute", "spatial", "numeracy", "non-spatial", "complex")
 
 
@@ -29,8 +32,9 @@ class DpgBenchOptions(AnsweredQuestionOptions):
 
     variant: Literal["reference", "corrected"] = Field(
         "reference",
-        description="reference: the published code, with its faults (first question lost, dependencies in the "
-        "order of the rows, categories of the last picture). corrected: none of them.",
+        description="reference: the published code, with its faults (first question of its file lost, "
+        "dependencies in the order of the rows, categories of the last picture of a grid). corrected: none of "
+        "them.",
     )
     pictures: Literal[1, 4] = Field(
         1, description="Pictures in one image: 1, or 4 for the published grids of 2 x 2."

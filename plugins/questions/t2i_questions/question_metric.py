@@ -58,7 +58,7 @@ class QuestionMetric(Metric):
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts without questions."""
         name = type(self).__name__
-        if (bare := next((prompt for prompt in prompts if not self.list_questions(prompt)), None)) is not None:
+        if (bare := next((prompt for prompt in prompts if not prompt.questions), None)) is not None:
             raise BadPrompts(
                 f"{name}: prompt {bare.id!r} has no questions; use a benchmark's files (dsg:FILE), a "
                 f"file with the "

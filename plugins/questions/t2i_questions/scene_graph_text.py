@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 NO_PARENT = "0"
 _LINE = re.compile(r"\s*(?:output\s*:)?\s*(\d+)\s*\|\s*(.*?)\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+)(?:\.0*)?")
 
 BROAD = {
     "entity": "entity",
@@ -52,11 +53,17 @@ def find_broad_category(written: str) -> str:
 
 
 def read_parents(written: str) -> tuple[str, ...]:
-    """Return the parents of a list such as `1, 3`; 0 means none, and words are dropped."""
-    parts = (part.strip() for part in written.split(","))
-    return tuple(dict.fromkeys(str(int(part)) for part in parts if part.isdecimal() and int(part) != 0))
+    """Return the parents of a list such as `1, 3` or `1.0`; 0 means none, and words are dropped."""
+    numbers = (read_number(part) for part in written.split(","))
+    return tuple(dict.fromkeys(str(number) for number in numbers if number))
 
 
 def has_other_than_numbers(written: str) -> bool:
     """Return whether a list of dependencies has a part that is not a number."""
-    return any(not part.strip().isdecimal() for part in written.split(","))
+    return any(read_number(part) is None for part in written.split(","))
+
+
+def read_number(written: str) -> int | None:
+    """Return a whole number such as `2`, or `2.0` as tables write it that were read as floats; else None."""
+    matched = _NUMBER.fullmatch(written.strip())
+    return int(matched[1]) if matched else None

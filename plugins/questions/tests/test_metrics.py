@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,16 +172,21 @@ def test_dsg_looks_at_original_answers(tmp_path: Path) -> None:
 
 def test_dpg_cascades_in_the_order_of_rows(tmp_path: Path) -> None:
     backwards = Prompt("backwards", "a cup", questions=CHAIN[::-1])
-    first = Prompt("first", "another cup", questions=(PromptQuestion("0", "Q0?"), PromptQuestion("1", "Q1?")))
+    asked = (PromptQuestion("0", "Q0?"), PromptQuestion("1", "Q1?"))
+    first = Prompt("first", "another cup", questions=asked, facets={"lost_question": "0"})
     options = {"metric:dpg-bench": {"variant": "reference"}}
     how = {"options": options, "seeds": 1}
-    run, judge = run_metric("dpg-bench", [first, PROMPT, backwards], LOST_FIRST, tmp_path / "reference", **how)
+    run, judge = run_metric("dpg-bench", [PROMPT, backwards, first], LOST_FIRST, tmp_path / "reference", **how)
     table = run.measurements().set_index("prompt")
     scores = table.loc[table["measure"] == "dpg-bench", "value"]
-    # of the first prompt only Q1 is asked; backwards, only 2 has a parent that is lost by then
+    # of the first prompt of the file only Q1 is asked; backwards, only 2 has a parent that is lost by then
     assert scores.to_dict() == {"first": 0.0, "cup": 0.0, "backwards": 0.5}
     assert "Q0?" not in judge.asked
-    assert any("variant reference" in note for note in run.results[0].notes)
+    (variant,) = (note for note in run.results[0].notes if "variant reference" in note)
+    assert "order of the rows" in variant
+    assert "last picture" not in variant
+    (lost,) = (note for note in run.results[0].notes if "does not read the first row" in note)
+    assert lost.startswith("1 ")
     how["options"] = {"metric:dpg-bench": {"variant": "corrected"}}
     run, judge = run_metric("dpg-bench", [first, PROMPT, backwards], LOST_FIRST, tmp_path / "corrected", **how)
     table = run.measurements().set_index("prompt")
@@ -190,11 +196,33 @@ def test_dpg_cascades_in_the_order_of_rows(tmp_path: Path) -> None:
 
 
 def test_dpg_leaves_out_images_whose_parent_was_not_read(tmp_path: Path) -> None:
-    run, _ = run_metric("dpg-bench", [PROMPT], LOST_FIRST, tmp_path / "run", max_failed=1.0)
+    prompt = replace(PROMPT, facets={"lost_question": "1"})
+    run, _ = run_metric("dpg-bench", [prompt], LOST_FIRST, tmp_path / "run", max_failed=1.0)
     assert run.results[0].n_ok == 0
     reasons = pd.read_csv(run.folder / "failures.csv")
     assert reasons["kind"].tolist() == ["excluded"]
     assert "question 2 depends on question 1, which does not exist" in reasons["reason"][0]
+
+
+def test_dpg_loses_no_question_of_another_prompt(tmp_path: Path) -> None:
+    """Whatever part of the file is measured, and in whatever order, a prompt has the same score."""
+    answers = answer_from({"Q1?": "yes"})
+    scores = []
+    for number, prompts in enumerate(([PROMPT], [replace(PROMPT, id="other"), PROMPT])):
+        run, _ = run_metric("dpg-bench", prompts, answers, tmp_path / str(number))
+        table = run.measurements().set_index("prompt")
+        scores.append(table.loc[table["measure"] == "dpg-bench", "value"]["cup"])
+        assert not any("does not read" in note for note in run.results[0].notes)
+    assert scores == [0.25, 0.25]
+
+
+def test_dpg_leaves_out_a_prompt_without_another_question(tmp_path: Path) -> None:
+    only = Prompt("only", "a cup", questions=CHAIN[:1], facets={"lost_question": "1"})
+    run, _ = run_metric("dpg-bench", [only, PROMPT], answer_from({"Q1?": "yes"}), tmp_path / "run")
+    assert run.results[0].score == 0.25
+    reasons = pd.read_csv(run.folder / "failures.csv")
+    assert reasons["kind"].tolist() == ["excluded"]
+    assert "does not read the only question" in reasons["reason"][0]
 
 
 def test_a_parent_that_does_not_exist_counts_as_wrong(tmp_path: Path) -> None:
@@ -227,7 +255,6 @@ def test_grids_are_cut_into_four_pictures(tmp_path: Path) -> None:
 
     model = GeneratorInfo(name="grids", summary="Grids.", create=lambda setup: Grids())
     prompts = [
-        Prompt("skipped", "skipped", questions=(PromptQuestion("0", "Q0?"), PromptQuestion("1", "Q1?"))),
         Prompt("grid", "grid", questions=(CHAIN[0], PromptQuestion("2", "Q2?", category="other"))),
     ]
     options = {"metric:dpg-bench": {"pictures": 4}}
@@ -237,6 +264,7 @@ def test_grids_are_cut_into_four_pictures(tmp_path: Path) -> None:
     assert rows(own, "dpg-bench") == [pytest.approx(3 / 8)]
     assert rows(own, "answer") == [0, 0]  # the last picture alone
     assert set(seen) == {(f"Q{question}?", picture) for question in (1, 2) for picture in (1, 2, 3, 4)}
+    assert any("categories are those of the last picture" in note for note in run.results[0].notes)
     assert "picture 4: no to: Q1?; no to: Q2?" in rows(own, "dpg-bench", "because")[0]
 
 

@@ -109,7 +109,9 @@ def test_dsg_has_questions_with_parents_and_categories(tmp_path: Path) -> None:
     assert second.questions[1].parents == ("1",)
 
 
-def test_dsg_drops_all_dependencies_of_an_item_with_words_among_them(tmp_path: Path) -> None:
+def test_dsg_drops_all_dependencies_of_an_item_with_words_among_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     file = write_graph(
         tmp_path / "dsg.csv",
         [
@@ -123,6 +125,41 @@ def test_dsg_drops_all_dependencies_of_an_item_with_words_among_them(tmp_path: P
     first, second = read("dsg", file)
     assert [q.parents for q in first.questions] == [(), (), ()]
     assert [q.parents for q in second.questions] == [(), ("1",)]
+    (warning,) = caplog.messages
+    assert "dsg.csv, line 4: dependency: '1, mug' is not a list of numbers" in warning
+
+
+@pytest.mark.parametrize("source", ["dsg", "dpg-bench"])
+def test_numbers_of_questions_may_be_floats(source: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = ["a,text,x,1.0,0.0,,,entity - whole (a),A?", 'a,text,x,2,"1.0, 3",,,entity - whole (b),B?']
+    (of_table,) = read(source, write_graph(tmp_path / "a.csv", lines))
+    rows = [
+        {"item_id": "a", "text": "text", "tuple": "entity - whole (a)", "question_natural_language": text,
+         "proposition_id": number, "dependency": dependency}
+        for text, number, dependency in (("A?", 1.0, 0.0), ("B?", 2.0, "1, 3.0"))
+    ]  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(rows), encoding="utf-8")
+    (of_records,) = read(source, tmp_path / "a.json")
+    for prompt in (of_table, of_records):
+        assert [(q.id, q.parents) for q in prompt.questions] == [("1", ()), ("2", ("1", "3"))]
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize("dependency", ["mug", '"1, mug"', "1.5", '"1,"'])
+def test_dpg_bench_refuses_dependencies_that_are_not_numbers(dependency: str, tmp_path: Path) -> None:
+    lines = ["a,text,x,1,0,,,entity - whole (a),A?", f"a,text,x,2,{dependency},,,entity - whole (b),B?"]
+    with pytest.raises(BadPrompts, match=r"line 3: dependency: '.*' is not a list of numbers"):
+        read("dpg-bench", write_graph(tmp_path / "dpg_bench.csv", lines))
+
+
+def test_dpg_bench_names_the_question_that_the_published_code_loses(tmp_path: Path) -> None:
+    one, two, other = (
+        f"{item},text,x,{number},0,,,entity - whole (a),A?" for item, number in (("a", 1), ("a", 2), ("b", 1))
+    )
+    file = write_graph(tmp_path / "dpg_bench.csv", [two, other, one])
+    assert [dict(prompt.facets) for prompt in read("dpg-bench", file)] == [{"lost_question": "2"}, {}]
+    write_graph(file, [two, other, one, two])  # the later row is read
+    assert [dict(prompt.facets) for prompt in read("dpg-bench", file)] == [{}, {}]
 
 
 def test_dpg_bench_has_levels(tmp_path: Path) -> None:

@@ -36,8 +36,10 @@ class SourceRecord:
         raise BadPrompts(f"{self.where}: {problem}")
 
     def text(self, name: str) -> str:
-        """Return a field that must be a text or a whole number, as text. Raises BadPrompts."""
+        """Return a field that must be a text or a whole number (2 or 2.0), as text. Raises BadPrompts."""
         value = self.fields.get(name)
+        if isinstance(value, float) and value.is_integer():
+            return str(int(value))
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         if not isinstance(value, str) or not value.strip():
