@@ -124,8 +124,8 @@ TOY_ENTRIES = {
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of fake distributions that this process and its children see, and no others of t2i."""
-    groups = ("t2i.generators", "t2i.judges", "t2i.metrics", "t2i.prompt_sources", "t2i.sinks", "t2i.commands")
-    others = {e.dist.name for group in groups for e in entry_points(group=group) if e.dist}
+    kinds = ("generators", "judges", "metrics", "prompt_sources", "sinks", "commands", "suites")
+    others = {e.dist.name for kind in kinds for e in entry_points(group=f"t2i.{kind}") if e.dist}
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.setenv("T2I_DISABLE_PLUGINS", ",".join(sorted(others)))

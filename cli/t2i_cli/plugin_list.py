@@ -14,7 +14,7 @@ from t2i_core.api.text import escape_control_characters
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 
-from .kinds import read_kind
+from .kinds import SUITES, read_kind
 
 if TYPE_CHECKING:
     from t2i_registry.plugin_check import PluginCheck
@@ -58,6 +58,7 @@ def _print_all(
     """Print all components for a reader."""
     _print_groups(entries, checked)
     if wanted is None:
+        _print_suites(catalogue)
         _print_absent(catalogue)
     if not checked and entries:
         write_line()
@@ -133,6 +134,16 @@ def _list_statuses(group: list[Entry], checked: Mapping[Entry, PluginCheck]) -> 
         error = f": {found.error}" if found.error else ""
         colour = "red" if found.status == "broken" else "yellow" if found.error or found.slow else "green"
         yield f"{entry.name}: {found.status}{slow}{error}", colour
+
+
+def _print_suites(catalogue: Catalogue) -> None:
+    """Print the names of suites by distribution."""
+    suites = sorted((each for each in catalogue.extensions if each.group == SUITES), key=lambda e: e.dist)
+    if suites:
+        write_line()
+        write_line("Suites (t2i eval --suite)", bold=True)
+    for dist, own in groupby(suites, lambda e: e.dist):
+        _echo("  ", f"{dist}: {', '.join(each.name for each in own)}")
 
 
 def _print_absent(catalogue: Catalogue) -> None:

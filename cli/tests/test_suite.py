@@ -34,6 +34,21 @@ def test_a_suite_runs_with_the_model_of_the_command_line(toy, bring, t2i):
     assert (result["metric"], result["model"], result["prompts"]) == ("brightness", "grey", "four")
 
 
+def test_suites_are_listed_without_importing_them(toy, bring, t2i):
+    assert "Suites" not in t2i("list-plugins").stdout
+    bring("t2i-roe", "weekly", TWO)
+    bring("t2i-doe", "nightly", TWO)
+    lines = t2i("list-plugins").stdout.splitlines()
+    start = lines.index("Suites (t2i eval --suite)")
+    assert lines[start - 1 : start + 3] == [
+        "",
+        "Suites (t2i eval --suite)",
+        "  t2i-doe: nightly",
+        "  t2i-roe: weekly",
+    ]
+    assert "Suites" not in t2i("list-plugins", "--kind", "metric").stdout
+
+
 def test_the_command_line_overrides_a_suite_and_adds_metrics(toy, bring, t2i):
     bring("t2i-doe", "nightly", TWO)
     words = ["eval", "--suite", "t2i-doe/nightly", "--model", "grey", "--seeds", "3", "--dry-run", "--json"]
@@ -46,7 +61,11 @@ def test_the_command_line_overrides_a_suite_and_adds_metrics(toy, bring, t2i):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--suite", "nightli"], 3, "unknown suite 'nightli': did you mean 'nightly'?"),
+        (
+            ["--suite", "nightli"],
+            3,
+            "unknown suite 'nightli': did you mean 'nightly'? Installed are gone, nightly, wrong",
+        ),
         (["--suite", "gone"], 4, "the package t2i_gone has no file gone.yaml"),
         (["--suite", "wrong"], 4, "suite wrong: line 1, metric: unknown key 'metric': did you mean 'metrics'?"),
         (["--suite", "nightly", "--recipe", "r.yaml"], 2, "--suite and --recipe cannot be given together"),
