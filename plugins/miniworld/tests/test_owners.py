@@ -24,7 +24,8 @@ def in_world(scene):
 def traced(scene, size):
     """Owners as Mitsuba has them, by a ray through each pixel's centre."""
     meshes = [render._mesh(p, *shape) for p, shape in zip(scene.placed, in_world(scene), strict=True)]
-    world = mi.load_dict(render._world(scene.stage, meshes, size))
+    things = {f"thing{number}": mesh for number, mesh in enumerate(meshes)}
+    world = mi.load_dict(render._world(scene.stage, things, size))
     centred = {"type": "stratified", "jitter": False}
     sensor = mi.load_dict(render._sensor(scene.stage, size) | {"sampler": centred})
     aov = mi.load_dict({"type": "aov", "aovs": "shape:shape_index"})
