@@ -12,6 +12,7 @@ import pytest
 from t2i_core import evaluate
 from t2i_core.api import (
     Defaults,
+    Domain,
     Embedding,
     JudgeInfo,
     Measure,
@@ -140,6 +141,17 @@ def test_a_judge_that_the_metric_names_for_an_alternative_serves_where_the_need_
     assert "--judge answer=NAME" in str(caught.value)
     named = replace(METRIC, defaults=Defaults(judges={"answer": "talker"}))
     (job,) = make_plan(request(metrics=(named,)), alone).jobs
+    assert [each.need.capability for each in job.needs] == ["answer"]
+
+
+def test_a_domain_without_a_judge_refuses_the_metrics_own_judge_and_the_alternatives() -> None:
+    lacking = Domain("sketches", "", metrics={"seen": Defaults(absent={"embed": "name one with --judge"})})
+    metric = replace(METRIC, defaults=Defaults(judges={"embed": "vectors", "answer": "talker"}))
+    resolver = StaticResolver(VECTORS, TALKER, TEST_PROMPTS)
+    drawn = ModelRequest(replace(TEST_MODEL, domain=lacking), "a")
+    with pytest.raises(NoJudge, match=r"^no judge of embed for sketches; name one with --judge$"):
+        make_plan(replace(request(metrics=(metric,)), models=(drawn,)), resolver)
+    (job,) = make_plan(replace(request("talker", metrics=(metric,)), models=(drawn,)), resolver).jobs
     assert [each.need.capability for each in job.needs] == ["answer"]
 
 

@@ -86,6 +86,8 @@ class Defaults:
         judges: The judge for each capability.
         options: Options of the metric itself.
         absent: What to do if the judge of a capability is not installed: how to install it, what may replace it.
+            Among a domain's defaults: what to do because the domain has no judge of the capability. The metric's
+            own judge, made for photographs, is then not its default in the domain.
     """
 
     prompts: str | None = None

@@ -85,6 +85,8 @@ def choose_judge(
         NoJudge: If no judge can serve, or several could.
         MissingDependency: If the judge needs a module that is not installed.
     """
+    if not named:
+        _refuse_absent(need, settled)
     ways = _list_named(need, named, finder) or _list_default(need, settled)
     errors: list[NoJudge] = []
     for way in ways:
@@ -101,6 +103,13 @@ def choose_judge(
         hint = f"or name a judge to ask in place of {need.capability}: {others}"
         raise NoJudge(f"{errors[0]}; {hint}") from errors[0]
     raise errors[0]
+
+
+def _refuse_absent(need: Need, settled: SettledMetric) -> None:
+    """Refuse a need if the domain says that it has no judge of it; the metric's options may name one."""
+    absent = settled.domain.metrics.get(settled.component.info.name, Defaults()).absent
+    if need.capability in absent and need.capability not in settled.defaults.judges:
+        raise NoJudge(f"no judge of {need.capability} for {settled.domain.name}; {absent[need.capability]}")
 
 
 def _list_named(need: Need, named: Sequence[str], finder: ComponentFinder) -> list[Need]:

@@ -50,9 +50,10 @@ def settle_metric(asked: str | MetricInfo, domain: Domain, finder: ComponentFind
     finder.check(found)
     with guard_plugin(found, "to be made"):
         instance = found.info.create(found.setup())
+    suited = {capability: judge for capability, judge in own.judges.items() if capability not in there.absent}
     defaults = Defaults(
         prompts=named.get(found.name) or there.prompts or own.prompts or named.get(""),
         seeds=there.seeds or own.seeds,
-        judges={**own.judges, **domain.judges, **there.judges, **instance.judges},
+        judges={**suited, **domain.judges, **there.judges, **instance.judges},
     )
     return SettledMetric(found, instance, domain, defaults)

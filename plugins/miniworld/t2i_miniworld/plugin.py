@@ -48,6 +48,10 @@ _QUESTIONS = {
 _FEW = {"trials": 2, "steps": 25}
 _CLIP = {"embed": "mini-clip"}
 _COLOURED = {"detect": "mini-detector"}
+#: Why a metric that asks in words has no default judge here: `mini-detector` answers only questions with scenes.
+_UNANSWERED = {
+    "answer": "name one with --judge answer=NAME (oracle knows the answers about the simulator's images)"
+}
 _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 
 DOMAIN = Domain(
@@ -85,8 +89,8 @@ DOMAIN = Domain(
             for metric in ("bleu", "cider", "meteor", "rouge-l", "spice")
         },
         # mini-detector answers questions from their scenes; no trained judge of this domain answers other ones
-        "vqascore": Defaults(prompts="questions-mini", seeds=1),
-        "tifa": Defaults(prompts="tifa-mini", seeds=1),
+        "vqascore": Defaults(prompts="questions-mini", seeds=1, absent=_UNANSWERED),
+        "tifa": Defaults(prompts="tifa-mini", seeds=1, absent=_UNANSWERED),
         **{
             metric: Defaults(prompts="questions-mini", seeds=1, judges=_COLOURED)
             for metric in ("dsg", "soft-tifa")
