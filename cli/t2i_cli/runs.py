@@ -145,6 +145,6 @@ def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
 def _list_scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
     """Yield a table row for each score of a run; an empty row if it has none."""
     for result in run.results:
-        yield result.title, result.label, format_number(result.score), format_interval(result.ci)
+        yield result.headline, result.label, format_number(result.score), format_interval(result.ci)
     if not run.results:
         yield "", "", "", ""

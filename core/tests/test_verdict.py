@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.results.needed_sample import make_sample_need
-from t2i_core.results.result import Comparison, Result
+from t2i_core.results.result import Comparison, Result, Score
 from t2i_core.results.sample_need import FIXED_PROMPTS, SampleNeed
 from t2i_core.results.verdict import describe_need, describe_verdicts, rank_models
 from t2i_core.statistics import paired_difference
@@ -51,6 +51,21 @@ def compare(a: str, b: str, diff: float, p: float | None) -> Comparison:
 def test_one_model_has_its_score() -> None:
     assert describe_verdicts([make_result("mini", 0.5)], []) == ["mini scores 0.500 [0.400, 0.600] on tiam"]
     assert describe_verdicts([make_result("mini", None)], []) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "measure", "expected"),
+    [
+        ("prdc", "precision", "prdc (precision)"),
+        ("tiam", "tiam", "tiam"),
+        ("t2i-tiam/tiam", "tiam", "t2i-tiam/tiam"),
+        ("yaml:my.yaml", "score", "yaml:my.yaml"),
+    ],
+)
+def test_a_headline_names_its_measure_if_that_says_more(metric: str, measure: str, expected: str) -> None:
+    score = Score(value=0.5, ci=[0.4, 0.6])
+    result = make_result("mini", 0.5).model_copy(update={"metric": metric, "scores": {measure: score}})
+    assert result.headline == expected
 
 
 @pytest.mark.parametrize(

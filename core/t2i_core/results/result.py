@@ -12,6 +12,9 @@ from .looks import StoppedComparison
 from .sample_need import SampleNeed
 from .typed import Count, Interval, Number, Typed
 
+PLAIN = "score"
+"""A headline measure of this name says nothing beyond the metric's name."""
+
 
 def make_title(metric: str, by: str | None) -> str:
     """Return a metric's name for readers, with the judges if the run measures it with several."""
@@ -132,6 +135,13 @@ class Result(Typed):
     def title(self) -> str:
         """The metric, with the judges if the run measures it with several."""
         return make_title(self.metric, self.by)
+
+    @property
+    def headline(self) -> str:
+        """The title, with the name of the headline measure if that says more: `prdc (precision)`."""
+        measure = next(iter(self.scores), PLAIN)
+        own = self.metric.partition(":")[0].rpartition("/")[2]
+        return self.title if measure in (own, PLAIN) else f"{self.title} ({measure})"
 
 
 class Comparison(Typed):

@@ -120,7 +120,7 @@ def _make_score_table(results: Sequence[Result]) -> Table:
         bound = [format_number(each.upper_bound.value) if each.upper_bound else "-"] if bounded else []
         table.add_row(
             *_make_cells(
-                each.title,
+                each.headline,
                 each.label,
                 format_number(each.score),
                 format_interval(each.ci),

@@ -81,7 +81,7 @@ def describe_verdicts(results: Sequence[Result], comparisons: Sequence[Compariso
 
 def _describe_corrected(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Yield what people's labels make of the scores and differences, as far as they suffice."""
-    title = results[0].title
+    title = results[0].headline
     for result in results:
         if (own := result.correction) is not None and own.value is not None:
             score = f"{format_number(own.value)} {format_interval(own.ci)}"
@@ -108,7 +108,7 @@ def describe_need(comparisons: Sequence[Comparison]) -> str | None:
 
 
 def _describe(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
-    title = results[0].title
+    title = results[0].headline
     if len(results) == 1:
         (only,) = results
         yield f"{only.label} scores {_format_score(only)} on {title}"
@@ -123,7 +123,7 @@ def _format_score(result: Result) -> str:
 
 
 def _describe_pair(results: Sequence[Result], comparisons: Sequence[Comparison]) -> str:
-    title, direction = results[0].title, results[0].higher_is_better
+    title, direction = results[0].headline, results[0].higher_is_better
     labels = {result.label for result in results}
     found = next((each for each in comparisons if {each.a, each.b} == labels and each.diff is not None), None)
     if found is None or found.diff is None:
@@ -150,7 +150,7 @@ def _format_size(comparison: Comparison) -> str:
 
 
 def _describe_ranking(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
-    title = results[0].title
+    title = results[0].headline
     standings = rank_models(results, comparisons)
     best = next(result for result in results if result.label == standings[0].label)
     beaten = sum(

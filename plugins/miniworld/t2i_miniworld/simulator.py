@@ -51,7 +51,12 @@ class Simulator:
     @property
     def settings(self) -> dict[str, object]:
         """Settings for the manifest."""
-        return {"size": self.options.size, "spp": self.options.spp, "renderer": "mitsuba scalar_rgb, box filter"}
+        return {
+            "size": self.options.size,
+            "spp": self.options.spp,
+            "renderer": "mitsuba scalar_rgb, box filter",
+            "device": "cpu",
+        }
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
         """Yield each request with its picture, in order; a prompt that cannot be drawn is a failure."""
