@@ -34,6 +34,8 @@ _GENEVAL2 = "Kamath et al.: GenEval 2. arXiv:2512.16853"
 
 _ASKING = ("plugin.py", "options.py", "judged_questions.py", "question_metric.py", "scene_detections.py")
 _ANSWERING = {"answer": "qwen3-vl-8b"}
+_WIDEST = 0.5**0.5
+"""The largest sample standard deviation of values in [0, 1]: that of 0 and 1."""
 _BY_CATEGORY = ("category", "subcategory")
 
 
@@ -102,7 +104,7 @@ def t2i_metrics() -> list[MetricInfo]:
             measures=(
                 _measure("tifa", "Share of right answers of a caption's image, mean over captions.", "*"),
                 _measure("answer", "Share of questions with a right answer.", *_BY_CATEGORY),
-                Measure("tifa-stdev", "Standard deviation over captions.", 0, higher_is_better=None),
+                Measure("tifa-stdev", "Standard deviation over captions.", 0, _WIDEST, higher_is_better=None),
             ),
             defaults=Defaults(seeds=1, judges=_ANSWERING),
             about=About(citation=_TIFA),

@@ -133,7 +133,9 @@ def test_after_all_attempts_the_prompt_is_named(model: Any, writer: Writer, tmp_
     ):
         write(model, out)
     assert len(writer.asked) == 3
-    with pytest.raises(FailedRun):  # kept replies are not asked for again
+    with pytest.raises(
+        FailedRun, match=r"replies are kept in .*; for unusable replies raise --attempts$"
+    ):  # kept replies are not asked for again
         write(model, out)
     assert len(writer.asked) == 3
     assert write(model, out, attempts=3)
@@ -143,8 +145,9 @@ def test_after_all_attempts_the_prompt_is_named(model: Any, writer: Writer, tmp_
 def test_failures_are_asked_again(model: Any, writer: Writer, tmp_path: Path) -> None:
     out = tmp_path / "asked.jsonl"
     writer.replies = [Failure("the server is gone"), Failure("the server is gone")]
-    with pytest.raises(FailedRun, match="the server is gone"):
+    with pytest.raises(FailedRun, match=r"the server is gone\); the same command asks again$"):
         write(model, out)
+    assert not KeptReplies.beside(out, model).path.exists()
     assert len(writer.asked) == 2
     assert list_open_texts(PROMPTS, KeptReplies.beside(out, model), 2) == ["a teal mug", "a dog {0}"]
     assert len(write(model, out)) == 3

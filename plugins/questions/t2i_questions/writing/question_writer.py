@@ -68,8 +68,9 @@ def write_questions(
                     reasons[messages[message]] = reply.reason
                     failed += 1
                 else:
+                    reasons.pop(messages[message], None)
                     kept.add(message, reply)
-                task.advance()
+                task.advance(failed=isinstance(reply, Failure))
         budget.end_run(f"{len(messages) - failed} of {len(messages)} replies by {model.spec} are made")
         if failed == len(messages):
             break
@@ -96,11 +97,13 @@ def _add_questions(
             reasons.get(first.text)
             or f"its {attempts} replies are not usable: {_follow(first.text, kept, attempts).problem}"
         )
+        unusable = any(prompt.text not in reasons for prompt in missing)
         raise FailedRun(
             f"{model.spec}: {len(missing)} of {len(prompts)} prompts have no questions (first: "
-            f"{first.id!r}: {why}); the "
-            f"others are kept in {kept.path}, and the same command asks again; after unusable replies "
-            f"raise --attempts"
+            f"{first.id!r}: {why})"
+            + (f"; replies are kept in {kept.path}" if kept.path.exists() else "")
+            + ("; the same command asks again" if reasons else "")
+            + ("; for unusable replies raise --attempts" if unusable else "")
         )
     return found
 
