@@ -103,23 +103,86 @@ def test_a_batch_that_is_answered_in_parts_counts_whole(ticks: Ticks) -> None:
 
 
 def test_items_in_work_at_once_count_by_their_rate(ticks: Ticks) -> None:
-    """The first and the last ones, for which others are not taken at the same rate, are left out."""
+    """The first ones, which wait for the start, are left out."""
     clock = BatchClock()
     list(clock.watch(work_ahead(ticks), iter(range(10))))
     found = clock.describe({}, None, "now")
     assert found is not None
-    assert (found.seconds, found.batch_size, found.ci) == (1, 1, [1, 1])
-    assert found.images + found.left_out == 10
+    assert (found.seconds, found.images, found.left_out) == (1, 7, 3)
+    assert (found.batch_size, found.batches, found.ci) == (None, None, None)
+    assert found.describe() == "1.000 s an image, over 7 images after the first ones, several at once, on best"
 
 
-def test_a_single_batch_has_no_speed_and_two_no_interval(ticks: Ticks) -> None:
+def work_by_two(ticks: Ticks) -> Any:
+    """Return a generator with eight items in work, of which two are done together every 0.2 s."""
+
+    def work(items: Iterable[int]) -> Iterator[tuple[int, str]]:
+        stream = iter(items)
+        open_ = list(islice(stream, 8))
+        done = 0
+        while open_:
+            ticks.now += 0.2 if done % 2 == 0 else 0
+            done += 1
+            yield open_.pop(0), "image"
+            open_ += list(islice(stream, 1))
+
+    return work
+
+
+def work_by_two_and_take_late(ticks: Ticks) -> Any:
+    """Return the same generator, which takes two further items after two answers."""
+
+    def work(items: Iterable[int]) -> Iterator[tuple[int, str]]:
+        stream = iter(items)
+        open_ = list(islice(stream, 8))
+        while open_:
+            ticks.now += 0.2
+            for item in open_[:2]:
+                yield item, "image"
+            open_ = open_[2:] + list(islice(stream, 2))
+
+    return work
+
+
+@pytest.mark.parametrize("work", [work_by_two, work_by_two_and_take_late])
+def test_workers_that_finish_together_count_by_their_rate(ticks: Ticks, work: Any) -> None:
     clock = BatchClock()
-    list(clock.watch(work_in_batches(ticks, 4, [9]), iter(range(4))))
-    assert clock.describe({}, None, "now") is None
-    list(clock.watch(work_in_batches(ticks, 4, [2]), iter(range(4))))
+    list(clock.watch(work(ticks), iter(range(40))))
     found = clock.describe({}, None, "now")
     assert found is not None
-    assert (found.seconds, found.ci, found.device, found.peak_memory_gb) == (0.5, None, "best", None)
+    assert found.seconds == pytest.approx(0.1)
+    assert (found.images, found.left_out, found.ci, found.batch_size) == (32, 8, None, None)
+
+
+def test_batches_after_memory_ran_out_count_by_the_smaller_size(ticks: Ticks) -> None:
+    """The first batch fits, the second one only in parts, which takes far longer; then the size is halved."""
+    sizes, seconds = iter([8, 8, 4, 4, 4, 4]), iter([9, 50, 3, 2, 2, 2])
+
+    def work(items: Iterable[int]) -> Iterator[tuple[int, str]]:
+        stream = iter(items)
+        for size in sizes:
+            batch = list(islice(stream, size))
+            ticks.now += next(seconds)
+            yield from ((item, "image") for item in batch)
+
+    clock = BatchClock()
+    list(clock.watch(work, iter(range(28))))
+    assert clock.describe({}, None, "now") is None  # 16 images by eight, 12 by four: one batch is left
+    list(clock.watch(work_in_batches(ticks, 4, [2, 2]), iter(range(8))))
+    found = clock.describe({}, None, "now")
+    assert found is not None
+    assert (found.batch_size, found.seconds, found.images) == (4, 0.5, 16)
+    assert found.left_out == 20
+
+
+@pytest.mark.parametrize("batches", [1, 2, 3])
+def test_a_speed_takes_two_batches_after_the_first(ticks: Ticks, batches: int) -> None:
+    clock = BatchClock()
+    list(clock.watch(work_in_batches(ticks, 4, [9, 2, 2]), iter(range(4 * batches))))
+    found = clock.describe({}, None, "now")
+    assert (found is not None) == (batches == 3)
+    if found is not None:
+        assert (found.seconds, found.ci, found.device, found.peak_memory_gb) == (0.5, [0.5, 0.5], "best", None)
 
 
 class Slow:

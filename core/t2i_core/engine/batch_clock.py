@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -42,9 +43,11 @@ class BatchClock:
 
     Attributes:
         batches: The batches in their order.
+        answers: The seconds before each answer, in their order.
     """
 
     batches: list[TimedBatch] = field(default_factory=list)
+    answers: list[float] = field(default_factory=list)
 
     def watch(
         self, work: Callable[[Iterable[ItemT]], Iterable[tuple[ItemT, Any]]], items: Iterable[ItemT]
@@ -74,6 +77,7 @@ class BatchClock:
             except StopIteration:
                 return
             seconds = time.perf_counter() - begun - waited
+            self.answers.append(seconds)
             if taken or not self.batches:
                 self.batches.append(TimedBatch(taken, seconds))
             else:
@@ -82,34 +86,76 @@ class BatchClock:
             yield answer
 
     def describe(self, settings: Mapping[str, Any], device: str | None, measured: str) -> SpeedRecord | None:
-        """Return the speed in full batches after the first one; None without such batches.
+        """Return the speed after the first batch; None if too few images were generated.
 
         The first batch is left out, because it contains work that is done once (compilation, first allocations).
-        Smaller batches, such as the last one, are left out because they use the device less well.
+        Batches of other sizes than most images have, such as the last one, are left out because they use the
+        device differently.
+
+        If the generator takes items before it has answered those of the batch, several are in work at once, and
+        the time of a batch is not that of its items. The speed is then the time of all answers after the first
+        ones, as many as items were taken before the first answer, divided by their number.
 
         Args:
             settings: Settings that the generator reports after its work.
             device: The device that the user asked for.
             measured: The time.
         """
-        later = [batch for batch in self.batches[1:] if batch.answers == batch.items]
-        if not later:
+        if any(batch.answers != batch.items for batch in self.batches[:-1]):
+            return self._describe_overlap(settings, device, measured)
+        counted = self._choose_batches()
+        if len(counted) < 2:
             return None
-        size = max(batch.items for batch in later)
-        seconds = np.array([batch.seconds / size for batch in later if batch.items == size])
+        size = counted[0].items
+        seconds = np.array([batch.seconds / size for batch in counted])
         mean = float(seconds.mean())
-        ci: Interval | None = None
-        if len(seconds) > 1:
-            half = stdtrit(len(seconds) - 1, 0.975) * seconds.std(ddof=1) / np.sqrt(len(seconds))
-            ci = [max(0.0, mean - float(half)), mean + float(half)]
+        half = float(stdtrit(len(seconds) - 1, 0.975) * seconds.std(ddof=1) / np.sqrt(len(seconds)))
+        return self._record(
+            settings,
+            device,
+            measured,
+            mean,
+            size * len(counted),
+            len(counted),
+            size,
+            [max(0.0, mean - half), mean + half],
+        )
+
+    def _choose_batches(self) -> list[TimedBatch]:
+        """Return the complete batches of the size that most images have, without the first of them."""
+        images: Counter[int] = Counter()
+        for batch in self.batches:
+            images[batch.items] += batch.answers
+        size = max(images, key=lambda each: (images[each], each), default=0)
+        return [batch for batch in self.batches if batch.items == batch.answers == size][1:]
+
+    def _describe_overlap(
+        self, settings: Mapping[str, Any], device: str | None, measured: str
+    ) -> SpeedRecord | None:
+        later = self.answers[self.batches[0].items :]
+        if len(later) < 2:
+            return None
+        return self._record(settings, device, measured, sum(later) / len(later), len(later))
+
+    def _record(
+        self,
+        settings: Mapping[str, Any],
+        device: str | None,
+        measured: str,
+        seconds: float,
+        images: int,
+        batches: int | None = None,
+        batch_size: int | None = None,
+        ci: Interval | None = None,
+    ) -> SpeedRecord:
         memory = settings.get("peak_memory_gb")
         return SpeedRecord(
-            seconds=mean,
+            seconds=seconds,
             ci=ci,
-            images=size * len(seconds),
-            batches=len(seconds),
-            batch_size=size,
-            left_out=sum(batch.answers for batch in self.batches) - size * len(seconds),
+            images=images,
+            batches=batches,
+            batch_size=batch_size,
+            left_out=len(self.answers) - images,
             device=str(settings.get("device") or device or "best"),
             peak_memory_gb=float(memory) if isinstance(memory, int | float) else None,
             measured=measured,

@@ -82,18 +82,26 @@ class ClassRecord(Typed):
 class SpeedRecord(Typed):
     """The speed of a model, as it was measured when it last generated images here.
 
-    Only full batches after the first one count. Loading, images from the cache, encoding and writing are not
-    measured.
+    The first batch does not count. Loading, images from the cache, encoding and writing are not measured.
     """
 
-    seconds: Number = Field(description="mean seconds for an image: those of a batch, divided by its images")
+    seconds: Number = Field(
+        description="mean seconds for an image: those of a batch, divided by its images; if the model works on "
+        "several images at once, those of all images after the first ones, divided by their number"
+    )
     ci: Interval | None = Field(
-        description="its 95 % confidence interval `[lo, hi]` (t over batches); null for a single batch"
+        description="its 95 % confidence interval `[lo, hi]` (t over batches); null if the model works on several "
+        "images at once"
     )
     images: Count = Field(description="number of images that were measured")
-    batches: Count = Field(description="number of full batches that were measured")
-    batch_size: Count = Field(description="images in each of them, as the model took them at a time")
-    left_out: Count = Field(description="images of the first batch and of smaller batches")
+    batches: Count | None = Field(
+        description="number of full batches that were measured; null if the model takes further images before it "
+        "has finished the ones that it took"
+    )
+    batch_size: Count | None = Field(
+        description="images in each of them, as the model took them at a time; null like `batches`"
+    )
+    left_out: Count = Field(description="other images: those of the first batch and of batches of other sizes")
     device: str = Field(description="the device that the model reports, or `--device`")
     peak_memory_gb: Number | None = Field(
         description="largest memory of the device in GB (10^9 bytes) that the model had allocated, if it reports "
@@ -105,9 +113,14 @@ class SpeedRecord(Typed):
         """Return the speed in words, with its conditions."""
         interval = f" {format_interval(self.ci)}" if self.ci is not None else ""
         memory = "" if self.peak_memory_gb is None else f"; at most {self.peak_memory_gb:.3g} GB of its memory"
+        how = (
+            f"in batches of {self.batch_size} after the first batch"
+            if self.batch_size is not None
+            else "after the first ones, several at once"
+        )
         return (
-            f"{format_number(self.seconds)} s an image{interval}, over {self.images} images in batches of "
-            f"{self.batch_size} after the first batch, on {self.device}{memory}"
+            f"{format_number(self.seconds)} s an image{interval}, over {self.images} images {how}, "
+            f"on {self.device}{memory}"
         )
 
 
@@ -127,8 +140,8 @@ class ModelRecord(ComponentRecord):
     )
     speed: SpeedRecord | None = Field(
         None,
-        description="its speed, if two batches or more were generated here by executor `local`; not for paid "
-        "services",
+        description="its speed, if enough images were generated here by executor `local` (three batches of a "
+        "size); not for paid services",
         exclude_if=lambda speed: speed is None,
     )
     perturbation: ComponentRecord | None = Field(
