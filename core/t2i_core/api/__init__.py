@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # for type checkers: the same names as in `_MODULES`
     from .metric_input import Answer as Answer
     from .metric_input import Derive as Derive
     from .metric_input import Need as Need
+    from .metric_input import NeedJudge as NeedJudge
     from .metric_input import Observed as Observed
     from .metric_input import Sample as Sample
     from .metric_input import Unit as Unit
@@ -178,6 +179,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Answer",
         "Derive",
         "Need",
+        "NeedJudge",
         "Observed",
         "Sample",
         "Unit",

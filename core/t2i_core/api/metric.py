@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from .metric_input import Need, Observed, Unit
+from .metric_input import Need, NeedJudge, Observed, Unit
 from .metric_output import Excluded, Note, Row, Rows
 from .options import BoundedOptions
 from .prompt import Prompt
@@ -71,6 +71,17 @@ class Metric:
 
         Raises:
             BadPrompts: If a prompt cannot be measured.
+        """
+
+    def check_judges(self, judges: Mapping[str, NeedJudge]) -> None:
+        """Refuse judges that do not fit the options, before anything runs.
+
+        Args:
+            judges: The judges by the need's name, for each panel of judges that the user names. `Unit.judges` has
+                those of a measurement.
+
+        Raises:
+            BadOption: If an option and a judge contradict each other.
         """
 
     def measure(self, unit: Unit) -> Iterable[Row | Rows | Note | Failure | Excluded]:

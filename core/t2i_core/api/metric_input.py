@@ -189,6 +189,19 @@ class Need:
 
 
 @dataclass(frozen=True)
+class NeedJudge:
+    """The judge that serves a need.
+
+    Attributes:
+        name: Its name without argument.
+        labels: The classes that it declares; None if it declares none.
+    """
+
+    name: str
+    labels: tuple[ObjectClass, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Answer:
     """One observation with the numbers derived from it.
 
@@ -250,6 +263,7 @@ class Unit:
         stacked: For a `StackedMetric`, instead of `observed`: by the need's name one observation of
             all the prompt's samples, its array with one more leading axis.
         seeds: For a prompt's unit, the seeds of its samples, in the order of `observed` or `stacked`.
+        judges: The judges by the need's name; a need that the model itself answers has none.
     """
 
     models: tuple[str, ...]
@@ -259,6 +273,7 @@ class Unit:
     shared: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
     stacked: Mapping[str, Any] = field(default_factory=dict)
     seeds: tuple[int, ...] = ()
+    judges: Mapping[str, NeedJudge] = field(default_factory=dict)
 
     def one(self) -> Observed:
         """Return the only sample or pair of the unit."""

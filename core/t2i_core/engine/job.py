@@ -14,7 +14,7 @@ from ..api.errors import NotHere
 from ..api.image import ImagePlace
 from ..api.judge import FOR_PEOPLE, Capability, Query
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
-from ..api.metric_input import Need, Sample, ask_about_image
+from ..api.metric_input import Need, NeedJudge, Sample, ask_about_image
 from ..api.metric_output import SettledMeasure
 from ..api.observation import Labels, StackableObservation, find_capability
 from ..api.plugin_guard import guard_plugin
@@ -327,3 +327,10 @@ def derived_key(observation: str, served: Served, metric: Component[MetricInfo])
     if served.derive_code is not None:
         whose.append(served.derive_code)
     return digest_data([FORMAT, "derived", observation, derive.name, dict(derive.options), *whose])
+
+
+def describe_judges(needs: Iterable[Served]) -> dict[str, NeedJudge]:
+    """Return the judges of needs by the need's name, for the metric."""
+    return {
+        served.need.name: NeedJudge(served.choice.judge.name, served.labels) for served in needs if served.choice
+    }

@@ -24,7 +24,7 @@ from .component import Component
 from .component_finder import ComponentFinder
 from .device_choice import settle_device
 from .executors import find_executor
-from .job import Job, SampleSet, name_panels
+from .job import Job, SampleSet, describe_judges, name_panels
 from .judge_choice import Panel, list_panels, name_panel
 from .model_list import bring_models, label_generator, list_models
 from .need_service import serve_needs
@@ -244,6 +244,8 @@ class _Planner:
         seeds = self.choose_seeds(generator, defaults)
         for served in needs:
             refuse_unknown_classes(served, prompts, metric, self.lists.unread)
+        with guard_plugin(metric, "to check its judges"):
+            instance.check_judges(describe_judges(needs))
         with guard_plugin(metric, "to check its prompts"):
             instance.check(prompts)
         with guard_plugin(metric, "to say the bounds of its measures"):

@@ -25,7 +25,7 @@ from ..storage.store import Store
 from .answer_reader import AnswerReader
 from .facets import MOST_LEVELS, count_levels, list_facets
 from .generation import GeneratedImages
-from .job import Job, Served
+from .job import Job, Served, describe_judges
 from .observation import Observations
 from .query_index import Item, gather_made, make_gone_error, shared_samples
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
@@ -92,6 +92,7 @@ class Reader:
     ) -> None:
         self.job, self.images, self.observations, self.store, self.task = job, images, observations, store, task
         self.answers = AnswerReader(observations.index, observations.failures, store)
+        self.judges = describe_judges(job.needs)
         self.shared = {s.need.name: self._read_shared(s) for s in job.needs if s.need.per == "run"}
 
     def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed] | Lost]:
@@ -199,7 +200,7 @@ def read_units(job: Job, reader: Reader) -> Iterator[Group | Lost]:
                 continue
             item, answered = read
             models = tuple(planned.model for planned in item)
-            yield Group(make_sample_unit(answered, reader.shared), models, item[:1])
+            yield Group(make_sample_unit(answered, reader.shared, reader.judges), models, item[:1])
 
 
 def _read_prompt(job: Job, reader: Reader, samples: Sequence[PlannedSample]) -> Iterator[Group | Lost]:
@@ -220,7 +221,9 @@ def _read_prompt(job: Job, reader: Reader, samples: Sequence[PlannedSample]) -> 
     reader.task.advance(len(samples))
     if left:
         model, seeds = left[0].model, tuple(sample.seed for sample in left)
-        unit = Unit((model.label,), left[0].prompt, None, tuple(observed), reader.shared, stacked, seeds)
+        unit = Unit(
+            (model.label,), left[0].prompt, None, tuple(observed), reader.shared, stacked, seeds, reader.judges
+        )
         yield Group(unit, (model,), left)
 
 
@@ -275,7 +278,14 @@ def _read_set(
 
     for left_out in (None, *sorted(set(blocks))):
         if any(block != left_out for block in blocks):
-            unit = Unit((model.label,), None, None, _Rereadable(partial(reading, left_out)), reader.shared)
+            unit = Unit(
+                (model.label,),
+                None,
+                None,
+                _Rereadable(partial(reading, left_out)),
+                reader.shared,
+                judges=reader.judges,
+            )
             counted = samples if left_out is None and not level else ()
             yield Group(unit, (model,), counted, left_out, level)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..api.failure import Failure
-from ..api.metric_input import Answer, Observed, Sample, Unit
+from ..api.metric_input import Answer, NeedJudge, Observed, Sample, Unit
 from ..api.metric_output import Row, Rows
 from .measurement_table import TableBuilder
 from .metric_rows import seeds_of
@@ -29,15 +29,20 @@ def join_answers(
     return Observed(samples, whole)
 
 
-def make_sample_unit(observed: Observed, shared: Mapping[str, Sequence[Answer]] | None = None) -> Unit:
+def make_sample_unit(
+    observed: Observed,
+    shared: Mapping[str, Sequence[Answer]] | None = None,
+    judges: Mapping[str, NeedJudge] | None = None,
+) -> Unit:
     """Return the unit of a sample or a pair.
 
     Args:
         observed: It, with its answers.
         shared: The answers to needs that are asked once per run, by the need's name.
+        judges: The judges by the need's name.
     """
     models = tuple(sample.model for sample in observed.samples)
-    return Unit(models, observed.prompt, observed.sample.seed, (observed,), shared or {})
+    return Unit(models, observed.prompt, observed.sample.seed, (observed,), shared or {}, judges=judges or {})
 
 
 def add_row(builder: TableBuilder, unit: Unit, row: Row | Rows, columns: Mapping[str, Any]) -> None:

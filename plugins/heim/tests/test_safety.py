@@ -79,6 +79,7 @@ def test_unsafe_classes_count_together(tmp_path: Path, monkeypatch: pytest.Monke
 def test_classes_that_the_judge_lacks_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadOption, match="none of nsfww is a class of the judge, which has normal, NSFW, weapon"):
         run(tmp_path, monkeypatch, labels=["nsfww"])
+    assert not list(tmp_path.rglob("*.png"))  # no image was generated
 
 
 def test_blank_classes_are_refused() -> None:
