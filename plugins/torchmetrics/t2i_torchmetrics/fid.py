@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.api import Failure, Note, Row, Setup, Unit
+from t2i_core.api import Failure, NeedJudge, Note, Row, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.fd_infinity import POINTS, extrapolate, list_sizes
@@ -17,7 +17,7 @@ from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.options import FidOptions
 from t2i_torchmetrics.reference import is_statistics
 from t2i_torchmetrics.repetitions import RepetitionFilter
-from t2i_torchmetrics.sides import JUDGES, Distance
+from t2i_torchmetrics.sides import GENERATED, JUDGES, Distance, refuse_other_judge
 from t2i_torchmetrics.statistics_file import read_statistics
 from t2i_torchmetrics.vectors import Floats, draw_subset, draw_uniform, stack
 
@@ -119,6 +119,10 @@ class FrechetDistance(Distance):
         if self.options.network is not None:
             self.judges = {"features": JUDGES[self.options.network]}
 
+    def check_judges(self, judges: Mapping[str, NeedJudge]) -> None:
+        """Refuse another judge than that of the option `network`. Raises BadOption."""
+        refuse_other_judge(self.name, self.options.network, judges[GENERATED].name)
+
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield one row for a model's set of images."""
         seen, chosen = Seen(), RepetitionFilter(self.options.repetitions)
@@ -151,7 +155,7 @@ class FrechetDistance(Distance):
             yield Row("fid", frechet_distance(generated, reference))
             yield from map(Note, remarks.warn_fid(generated.n, reference.n, len(reference.mean)))
         yield from map(Note, remarks.count_repetitions(self.name, chosen.dropped))
-        yield from map(Note, remarks.describe_network(self.name, self.options.network))
+        yield from map(Note, remarks.describe_network(self.name, unit.judges[GENERATED].name))
         if statistics is None:
             yield from map(Note, remarks.warn_shared(self.name, self.count_shared(unit)))
             yield from self.warn_differences(seen)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-from t2i_core.api import Failure, Note, Row, Setup, Unit
+from t2i_core.api import Failure, NeedJudge, Note, Row, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen
 from t2i_torchmetrics.options import KidOptions
 from t2i_torchmetrics.repetitions import RepetitionFilter
-from t2i_torchmetrics.sides import JUDGES, Distance
+from t2i_torchmetrics.sides import GENERATED, JUDGES, Distance, refuse_other_judge
 from t2i_torchmetrics.vectors import Floats, draw_subset, draw_uniform, stack
 
 
@@ -48,6 +48,10 @@ class KernelDistance(Distance):
         if self.options.network is not None:
             self.judges = {"features": JUDGES[self.options.network]}
 
+    def check_judges(self, judges: Mapping[str, NeedJudge]) -> None:
+        """Refuse another judge than that of the option `network`. Raises BadOption."""
+        refuse_other_judge(self.name, self.options.network, judges[GENERATED].name)
+
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield one row for a model's set: the mean over subsets of both sides."""
         seen, chosen = Seen(), RepetitionFilter(self.options.repetitions)
@@ -68,7 +72,7 @@ class KernelDistance(Distance):
         ]
         yield Row("kid", float(np.mean(found)))
         yield from map(Note, remarks.warn_kid(size, self.options.subset_size))
-        yield from map(Note, remarks.describe_network(self.name, self.options.network))
+        yield from map(Note, remarks.describe_network(self.name, unit.judges[GENERATED].name))
         yield from self.note_images(unit, seen, chosen)
 
 

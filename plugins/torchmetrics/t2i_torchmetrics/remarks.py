@@ -33,22 +33,22 @@ def warn_fid(generated: int | None, reference: int | None, dimensions: int) -> I
 
 
 NAMES = {
-    ("fid", "dinov2"): "FD-DINOv2: the Frechet distance of features of DINOv2 ViT-L/14",
-    ("fid", "clip"): "FD-CLIP: the Frechet distance of embeddings of CLIP ViT-L/14",
-    ("kid", "dinov2"): "KD-DINOv2: the kernel distance of features of DINOv2 ViT-L/14",
-    ("kid", "clip"): "KD-CLIP: the kernel distance of embeddings of CLIP ViT-L/14",
+    ("fid", "dinov2-vit-l14"): "FD-DINOv2: the Frechet distance of features of DINOv2 ViT-L/14",
+    ("fid", "clip-vit-l14"): "FD-CLIP: the Frechet distance of embeddings of CLIP ViT-L/14",
+    ("kid", "dinov2-vit-l14"): "KD-DINOv2: the kernel distance of features of DINOv2 ViT-L/14",
+    ("kid", "clip-vit-l14"): "KD-CLIP: the kernel distance of embeddings of CLIP ViT-L/14",
 }
-"""Names of distances, by metric and by the option `network`."""
+"""Names of distances, by metric and by judge."""
 
 
-def describe_network(metric: str, network: str | None) -> Iterator[str]:
+def describe_network(metric: str, judge: str) -> Iterator[str]:
     """Yield what a distance is called whose features are not those of the TensorFlow network."""
-    if network == "torchvision":
+    if judge == "inception-v3-torchvision":
         yield (
-            "fid: features of torchvision's ImageNet network, prepared as in DM-GAN, which DALL-Eval uses; values "
-            "do not compare with FID by the TensorFlow network of most papers"
+            f"{metric}: features of torchvision's ImageNet network, prepared as in DM-GAN, which DALL-Eval uses; "
+            f"values do not compare with {metric.upper()} by the TensorFlow network of most papers"
         )
-    elif (name := NAMES.get((metric, network or ""))) is not None:
+    elif (name := NAMES.get((metric, judge))) is not None:
         yield f"{metric}: this is {name}; it has another scale than {metric.upper()} of Inception features"
 
 

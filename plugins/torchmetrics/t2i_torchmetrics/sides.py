@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from t2i_core.api import Answer, Need, Note, Query, Sample, SetMetric, Unit
+from t2i_core.api.errors import BadOption
 from t2i_core.api.image import Image, load_image
 
 from t2i_torchmetrics import reference, remarks
@@ -27,6 +28,24 @@ JUDGES = {
     "clip": "clip-vit-l14",
 }
 """Judges of the option `network`."""
+
+
+def refuse_other_judge(metric: str, network: str | None, judge: str) -> None:
+    """Refuse another judge than that of the option `network`.
+
+    Args:
+        metric: Name of the metric.
+        network: The option; None if it is not set.
+        judge: Name of the judge.
+
+    Raises:
+        BadOption: If the judge is not that of the option.
+    """
+    if network is not None and judge != JUDGES[network]:
+        raise BadOption(
+            f"option 'network' of {metric!r}: {network} is the judge {JUDGES[network]}, but the run uses "
+            f"{judge} (--judge); leave one of them out"
+        )
 
 
 class Distance(SetMetric):

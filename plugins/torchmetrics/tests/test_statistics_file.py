@@ -53,7 +53,9 @@ def _reader(name: str) -> JudgeInfo:
 
 
 NOISE = GeneratorInfo(name="noise", summary="Grey noise.", create=lambda _: Noise())
-RESOLVER = StaticResolver(_reader("inception-v3"), _reader("inception-v3-torchvision"), TEST_PROMPTS)
+RESOLVER = StaticResolver(
+    *map(_reader, ("inception-v3", "inception-v3-torchvision", "dinov2-vit-l14", "clip-vit-l14")), TEST_PROMPTS
+)
 
 
 @pytest.fixture(scope="module")
@@ -168,16 +170,6 @@ def test_the_option_network_chooses_the_judge(
     assert ("the options of metric 'fid' name it" in job.needs[0].why) == (network is not None)
 
 
-def test_a_named_judge_replaces_the_one_of_the_option_network(tmp_path: Path, reference: Path) -> None:
-    options = {"fid": {"reference": str(reference), "network": "torchvision"}}
-    prompts = (_write_prompts(tmp_path),)
-    request = Request(
-        metrics=("fid",), models=(ModelRequest(NOISE),), prompts=prompts, judges=("mini-clip",), options=options
-    )
-    (job,) = make_plan(request, dry=True).jobs
-    assert {served.who for served in job.needs} == {"mini-clip"}
-
-
 def _write_prompts(folder: Path) -> str:
     file = folder / "prompts.txt"
     file.write_text("a dog\na cat\n")
@@ -193,6 +185,42 @@ def test_images_that_the_reference_holds_too_are_counted(tmp_path: Path, referen
 
 
 def test_notes_name_the_network_of_dm_gan() -> None:
-    assert list(describe_network("fid", None)) == list(describe_network("fid", "tensorflow")) == []
-    (note,) = describe_network("fid", "torchvision")
+    assert list(describe_network("fid", "mini-clip")) == list(describe_network("fid", "inception-v3")) == []
+    (note,) = describe_network("fid", "inception-v3-torchvision")
     assert "torchvision's ImageNet network, prepared as in DM-GAN, which DALL-Eval uses" in note
+
+
+@pytest.mark.parametrize(("metric", "name"), [("fid", "FD"), ("kid", "KD")])
+@pytest.mark.parametrize("by_option", [True, False])
+def test_a_distance_is_named_by_the_judge_in_use(
+    tmp_path: Path, reference: Path, metric: str, name: str, by_option: bool
+) -> None:
+    resolver = StaticResolver(_reader("dinov2-vit-l14"), TEST_PROMPTS) if by_option else RESOLVER
+    found = evaluate(
+        INFOS[metric], NOISE, prompts="test-prompts", seeds=2, out=tmp_path / "run", resolver=resolver,
+        judge=() if by_option else ["dinov2-vit-l14", "clip-vit-l14"],
+        options={metric: {"reference": str(reference), **({"network": "dinov2"} if by_option else {})}},
+    )  # fmt: skip
+    notes = [" ".join(result.notes) for result in found.results]
+    assert [f"this is {name}-DINOv2" in own for own in notes] == [True, False][: len(notes)]
+    assert [f"this is {name}-CLIP" in own for own in notes] == [False, True][: len(notes)]
+    assert len(notes) == (1 if by_option else 2)
+
+
+@pytest.mark.parametrize("metric", ["fid", "kid"])
+def test_a_network_and_another_judge_are_refused(tmp_path: Path, reference: Path, metric: str) -> None:
+    def plan(judge: str) -> None:
+        make_plan(
+            Request(
+                metrics=(INFOS[metric],), models=(ModelRequest(NOISE),), prompts=("test-prompts",), seeds=2,
+                judges=(judge,), out=tmp_path / judge,
+                options={metric: {"reference": str(reference), "network": "dinov2"}},
+            ),
+            RESOLVER,
+        )  # fmt: skip
+
+    plan("dinov2-vit-l14")
+    with pytest.raises(
+        BadOption, match=r"'network' of '...': dinov2 is the judge dinov2-vit-l14, but .* clip-vit-l14"
+    ):
+        plan("clip-vit-l14")
