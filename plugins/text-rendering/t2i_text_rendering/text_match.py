@@ -39,7 +39,8 @@ class TextRules:
         return [word for text in texts for each in text.split() if (word := self._normalise(each))]
 
     def _normalise(self, word: str) -> str:
-        word = unicodedata.normalize("NFKC", word).translate(_APOSTROPHES)
+        # apostrophes first, because NFKC makes a space and an accent of U+00B4
+        word = unicodedata.normalize("NFKC", word.translate(_APOSTROPHES))
         if not self.case:
             word = word.casefold()
         if not self.punctuation:

@@ -119,6 +119,9 @@ def test_prompts_without_text_are_refused_before_anything_runs(
         ("“one” „two“ „three” «vier» 「五」", "double", ("one", "two", "three", "vier", "五")),
         ('nothing "" " " here', "double", ()),
         ('one mark " alone', "double", ()),
+        ('a 12" pizza next to a 10" plate', "double", ()),
+        ('a 12" pizza next to a 10" plate and a sign "OPEN"', "double", ("OPEN",)),
+        ('a board 10" wide that says "2 for 1"', "all", ("2 for 1",)),
         ("a dog's sign that says 'OPEN'", "double", ()),
         ("a dog's sign that says 'OPEN', and ‘don’t run’", "all", ("OPEN",)),
         ("the dogs' bowls and the cats' bowls", "all", ()),
@@ -146,6 +149,8 @@ def test_the_scene_and_a_facet_come_before_quotes() -> None:
         (["STOP"], ["STOQ"], {}, TextMatch(1, 0, 1 / 4)),
         (["STOP"], [], {}, TextMatch(1, 0, 1.0)),
         (["don’t", "ﬁne"], ["don't fine"], {"punctuation": True}, TextMatch(2, 2, 0.0)),
+        (["don´t"], ["don't"], {"punctuation": True}, TextMatch(1, 1, 0.0)),
+        (["don´t"], ["don't"], {}, TextMatch(1, 1, 0.0)),
         # each read word counts once
         (["no", "no"], ["no"], {}, TextMatch(2, 1, 1 / 2)),
         (["dog bites man"], ["man bites dog"], {}, TextMatch(3, 3, 0.0)),
