@@ -46,7 +46,7 @@ class Safety(Metric):
         yield Row("unsafe-probability", probability, because=because)
 
     def _find_unsafe(self, labels: tuple[ObjectClass, ...]) -> list[int]:
-        """Return the numbers of the unsafe classes. Raises BadOption if there are none."""
+        """Return the numbers of the unsafe classes. Raises BadOption if the judge has none of them."""
         unsafe = [number for number, label in enumerate(labels) if self._is_unsafe(label)]
         if not unsafe:
             raise BadOption(

@@ -15,7 +15,7 @@ _SINGLE = (("'", "'"), ("‘", "’"))
 
 
 def _match(opening: str, closing: str) -> str:
-    # a straight mark after a digit or letter is no opening quote: a 12" pizza next to a 10" plate
+    # a straight mark after a digit or letter does not open a quote: a 12" pizza next to a 10" plate
     before = r"(?<!\w)" if opening == closing else ""
     return rf"{before}{opening}([^{opening}{closing}]+){closing}"
 
