@@ -38,6 +38,10 @@ TOKEN = "<|Reward|>"
 """The token at which the head reads the score; HPSv3 added it to Qwen2-VL's."""
 
 
+class TooElongated(ValueError):
+    """An image is longer than Qwen2-VL reads."""
+
+
 class Hpsv3Rewarder(TransformersJudge):
     """Scores an image for a text with HPSv3: the mean of the predicted distribution, on its own scale.
 
@@ -62,7 +66,10 @@ class Hpsv3Rewarder(TransformersJudge):
             elif TOKEN in query.texts[0]:
                 answers[number] = Failure(f"the text contains {TOKEN}, the mark of HPSv3", final=True)
             else:
-                prepared[number] = self._write(query)
+                try:
+                    prepared[number] = self._write(query)
+                except TooElongated as error:
+                    answers[number] = Failure(str(error), final=True)
         values = run_in_groups(list(prepared.values()), self._score)
         answers |= {number: Reward(value) for number, value in zip(prepared, values, strict=True)}
         return [answers[number] for number in range(len(queries))]
@@ -106,12 +113,14 @@ def resize(image: PILImage, cell: int, pixels: int = _PIXELS) -> PILImage:
         pixels: The number of pixels. A larger image gets at most, a smaller one at least that many.
 
     Raises:
-        ValueError: The image is longer than Qwen2-VL reads.
+        TooElongated: The image is longer than Qwen2-VL reads.
     """
     image = image.convert("RGB")
     width, height = image.size
     if max(width, height) > _MOST_ELONGATED * min(width, height):
-        raise ValueError(f"an image of {width} x {height} pixels is too elongated (at most {_MOST_ELONGATED}:1)")
+        raise TooElongated(
+            f"an image of {width} x {height} pixels is too elongated for HPSv3 (at most {_MOST_ELONGATED}:1)"
+        )
     sides = [max(cell, round(side / cell) * cell) for side in (width, height)]
     scale = math.sqrt(pixels / (width * height))
     if math.prod(sides) > pixels:

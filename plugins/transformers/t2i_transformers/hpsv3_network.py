@@ -81,13 +81,30 @@ def build_network(config: Mapping[str, Any], weights: StateDict, dtype: torch.dt
         widths = tuple(given[f"head.{layer}.weight"].shape[0] for layer in (0, 3))
         settings = Qwen2VLConfig.from_dict(dict(config))
         settings.text_config.vocab_size = given["model.language_model.embed_tokens.weight"].shape[0]
-        network = Hpsv3Network(settings, (widths[0], widths[1]))
-        network.model.to(dtype)
+        with torch.device("meta"):  # random weights would take twice the memory of the file
+            network = Hpsv3Network(settings, (widths[0], widths[1]))
         # the rest is Qwen2-VL's head of words, which scores do not use
-        network.load_state_dict({key: value for key, value in given.items() if key in network.state_dict()})
+        own = {
+            key: given[key].to(torch.float32 if key.startswith("head.") else dtype)
+            for key in network.state_dict()
+            if key in given
+        }
+        network.load_state_dict(own, assign=True)
+        _fill_buffers(network)
     except Exception as error:  # of many types: keys that are missing, values or shapes that do not fit
         raise BadModel(f"{spec}: is not a checkpoint of HPSv3 ({explain_load_error(error)})") from error
     return network
+
+
+def _fill_buffers(network: Hpsv3Network) -> None:
+    """Make the rotary embeddings anew: no file holds their buffers, which have no values on the meta device."""
+    modules = dict(network.model.named_modules())
+    for name, module in modules.items():
+        if any(buffer.is_meta for buffer in module.buffers(recurse=False)):
+            network.model.set_submodule(name, type(module)(module.config))
+    left = [name for name, value in (*network.named_buffers(), *network.named_parameters()) if value.is_meta]
+    if left and torch.get_default_device().type != "meta":
+        raise KeyError(f"{left[0]} has no value")
 
 
 def _rename(key: str) -> str:

@@ -23,7 +23,8 @@ class CheckpointOptions(Options):
     sha256: str | None = Field(
         None,
         pattern="^[0-9a-f]{64}$",
-        description="Expected SHA-256 of the weights file; required to load a pickle.",
+        description="Expected SHA-256 of the weights file; required to load a pickle, except by judges whose "
+        "weights are published as pickles.",
     )
 
 

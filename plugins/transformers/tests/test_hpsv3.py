@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from safetensors.torch import load_file, save_file
-from t2i_core.api import Query, Reward, Setup
+from t2i_core.api import Failure, Query, Reward, Setup
 from t2i_core.api.errors import BadModel
-from t2i_core.api.image import Image
+from t2i_core.api.image import Image, load_image
 from t2i_core.testing import JudgeContract
 from t2i_transformers.hpsv3 import resize, write_prompt
+from t2i_transformers.hpsv3_network import build_network
 
 HPS = "hpsv3"
 
@@ -115,6 +117,31 @@ def test_a_text_with_the_mark_fails_alone(tiny: Any, tiny_hpsv3: tuple[Path, Pat
     (value, failure) = tiny.ask(judge, "reward", [good, bad])
     assert isinstance(value, Reward)
     assert failure.final
+
+
+def test_an_elongated_image_fails_alone(
+    tiny: Any, tiny_hpsv3: tuple[Path, Path], images: list[Image], tmp_path: Path
+) -> None:
+    PILImage.new("RGB", (2010, 10)).save(tmp_path / "long.png")
+    judge = tiny.made(HPS, tiny_hpsv3[0], processor=str(tiny_hpsv3[1]))
+    queries = [Query((image,), ("a cat",)) for image in (images[0], load_image(tmp_path / "long.png"))]
+    (value, failure) = tiny.ask(judge, "reward", queries)
+    assert isinstance(value, Reward)
+    assert failure == Failure(
+        "an image of 2010 x 10 pixels is too elongated for HPSv3 (at most 200:1)", final=True
+    )
+
+
+def test_the_network_holds_the_tensors_of_the_file(tiny_hpsv3: tuple[Path, Path]) -> None:
+    """No random weights are made first, which would take twice the memory of the file."""
+    state = load_file(tiny_hpsv3[0] / "HPSv3.safetensors")
+    config = json.loads((tiny_hpsv3[1] / "config.json").read_text(encoding="utf-8"))
+    network = build_network(config, state, torch.float32, HPS)
+    places = {value.data_ptr() for value in state.values()}
+    assert all(value.data_ptr() in places for value in network.parameters())
+    network = build_network(config, state, torch.bfloat16, HPS)
+    assert {value.dtype for value in network.model.parameters()} == {torch.bfloat16}
+    assert {value.dtype for value in (*network.head.parameters(), *network.model.buffers())} == {torch.float32}
 
 
 def test_bad_files_are_refused(tiny: Any, tiny_hpsv3: tuple[Path, Path], tmp_path: Path) -> None:
