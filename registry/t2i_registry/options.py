@@ -176,7 +176,7 @@ def check_options(model: type[Options], values: Mapping[str, Any], whose: str) -
     Args:
         model: Options class of the component.
         values: Values by name; nested options are mappings.
-        whose: Name of the component, for messages.
+        whose: Kind and name of the component, for messages: `metric 'fid'`.
 
     Raises:
         BadOption: Some values are not valid; the message lists all problems in one line.
@@ -335,7 +335,9 @@ def _describe_problems(model: type[BaseModel], problems: Iterable[Any], whose: s
             yield f"unknown option {name!r} of {whose}{hint}"
         elif problem["type"] == "missing":
             about = model.model_fields[name].description if name in model.model_fields else None
-            yield f"option {name!r} of {whose} is required{f': {about}' if about else ''}"
+            address = whose.partition("'")[2].rstrip("'")
+            way = f"; set it with -o {address}.{name}=VALUE" if address else ""
+            yield f"option {name!r} of {whose} is required{way}{f' ({about})' if about else ''}"
         else:
             where = f"option {name!r} of {whose}" if name else f"options of {whose}"
             given = "the value" if _is_secret(model, problem["loc"]) else repr(problem["input"])

@@ -118,7 +118,7 @@ def test_required_options_and_own_validators():
                 raise ValueError("Want an absolute path")
             return value
 
-    with pytest.raises(BadOption, match="option 'path' of judge 'j' is required"):
+    with pytest.raises(BadOption, match=r"option 'path' of judge 'j' is required; set it with -o j\.path=VALUE"):
         check_options(Own, {}, "judge 'j'")
     with pytest.raises(BadOption, match="option 'path' of judge 'j': 'a' is not valid: want an absolute path"):
         check_options(Own, {"path": "a"}, "judge 'j'")

@@ -51,6 +51,8 @@ def _read_file(path: Path) -> Iterator[Prompt]:
             continue
         try:
             yield make_prompt(f"{number:05d}", json.loads(line))
+        except json.JSONDecodeError as error:
+            raise BadPrompts(f"{path}, line {count}: not JSON; write a record of GenEval's metadata") from error
         except (ValueError, RecursionError) as error:
             raise BadPrompts(f"{path}, line {count}: {error}; write a record of GenEval's metadata") from error
         number += 1

@@ -75,6 +75,7 @@ def test_a_file_of_records(tmp_path):
     [
         ("", "has no prompt"),
         ("{", "line 1: "),
+        ("summary: a benchmark", "line 1: not JSON; write a record"),
         (json.dumps(CLOCKS) + "\n[]", "line 2: must be one JSON object with a field 'prompt'"),
         (json.dumps({**CLOCKS, "include": [{"class": "clock", "count": 0}]}), "line 1: include: not as GenEval"),
         (json.dumps({**CLOCKS, "exclude": [{"class": "dog", "count": 1}]}), "line 1: exclude: only exact numbers"),

@@ -31,6 +31,7 @@ LOST = Note(
 class DpgBench(QuestionMetric):
     """Share of questions that are answered rightly and whose parents are, in the variant of the options."""
 
+    name = "dpg-bench"
     options: DpgBenchOptions
 
     def list_questions(self, prompt: Prompt) -> tuple[PromptQuestion, ...]:

@@ -14,6 +14,8 @@ from .question_metric import QuestionMetric, write_answer_row
 class Dsg(QuestionMetric):
     """Share of questions that are answered rightly; an answer counts only if those to its parents are right."""
 
+    name = "dsg"
+
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield the scores of one image, and the answer to each question."""
         observed = unit.one()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from t2i_core.api import (
     Detections,
@@ -37,8 +38,12 @@ class QuestionMetric(Metric):
     """Asks the questions of a prompt about each picture of an image.
 
     A detector may take the place of a judge that answers, for questions with scenes.
+
+    Attributes:
+        name: The metric's name, for messages.
     """
 
+    name: ClassVar[str]
     options: AnsweredQuestionOptions
 
     def __init__(self, setup: Setup[AnsweredQuestionOptions]) -> None:
@@ -57,10 +62,9 @@ class QuestionMetric(Metric):
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts without questions."""
-        name = type(self).__name__
         if (bare := next((prompt for prompt in prompts if not prompt.questions), None)) is not None:
             raise BadPrompts(
-                f"{name}: prompt {bare.id!r} has no questions; use a benchmark's files (dsg:FILE), a "
+                f"{self.name}: prompt {bare.id!r} has no questions; use a benchmark's files (dsg:FILE), a "
                 f"file with the "
                 "field `questions`, or `t2i questions`, which has a language model write them"
             )

@@ -20,6 +20,8 @@ NO_PROBABILITIES = Note("the judge gives no probabilities, so each answer scores
 class SoftTifa(QuestionMetric):
     """Arithmetic and geometric mean of the probabilities of right answers."""
 
+    name = "soft-tifa"
+
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Yield the means of one image, and the probability of each question."""
         observed = unit.one()

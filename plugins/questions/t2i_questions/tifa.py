@@ -45,6 +45,7 @@ class Tifa(TableMetric, QuestionMetric):
     afterwards.
     """
 
+    name = "tifa"
     options: TifaMetricOptions
     aggregates: ClassVar[frozenset[str]] = frozenset({"tifa"})
 

@@ -395,7 +395,7 @@ def test_tifa_by_choice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("metric", ["dsg", "dpg-bench", "tifa", "soft-tifa"])
 def test_prompts_without_questions_are_refused(metric: str, tmp_path: Path) -> None:
-    with pytest.raises(BadPrompts, match="'bare' has no questions"):
+    with pytest.raises(BadPrompts, match=f"^{metric}: prompt 'bare' has no questions"):
         run_metric(metric, [Prompt("bare", "a cup")], LOST_FIRST, tmp_path / "run")
 
 
