@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from t2i_core.api.adapter import Adapter, find_chain, find_sources
-from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
+from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge, did_you_mean, join_clauses
 from t2i_core.api.judge import Capability
 from t2i_core.api.plugin_info import Domain, JudgeInfo
 from t2i_core.api.resolver import JudgeChoice, OptionTable, split_judge
@@ -59,7 +59,7 @@ class JudgeSearch:
         choice = self._take_named(asked) or self._take_preferred(preferred) or self._take_only()
         if choice is None:
             looked = (
-                "; ".join(self.rejected)
+                join_clauses(self.rejected)
                 or f"no installed judge offers {' or '.join(find_sources(self.capability))}"
             )
             raise NoJudge(f"no judge for {self._describe_need()}: {looked}")
@@ -88,7 +88,8 @@ class JudgeSearch:
             installed = self.registry.catalogue.find_entries("judge", *_split_name(name))
             if not installed and not self.registry.has_environment("judge", name, self.options):
                 wanted = self.registry.find_missing_dist(name)
-                way_out = f": install {wanted}" if wanted else ""
+                known = [entry.name for entry in self.registry.catalogue.list_kind("judge")]
+                way_out = f": install {wanted}" if wanted else did_you_mean(name, known)
                 self._reject(f"no installed plugin offers {name!r} ({reason}){way_out}")
                 continue
             judge = self.registry.component("judge", name, self.options)

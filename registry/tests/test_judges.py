@@ -175,6 +175,14 @@ def test_a_judge_asked_for_that_cannot_is_an_error(judge):
     assert choose(asked=["words"], preferred=[("one", "the domain's choice")]).judge.spec == "one"
 
 
+def test_a_misspelt_preference_is_suggested_first(judge):
+    judge("mask-large", ["segment"], domain="photographs")
+    with pytest.raises(
+        NoJudge, match=r": no installed plugin offers 'mask-lage' .*: did you mean 'mask-large'\? "
+    ):
+        choose(preferred=[("mask-lage", "the file names it")])
+
+
 def test_candidates_that_cannot_be_made_are_named(judge):
     judge("hub", ["segment"], more='argument="a repository", needs_argument=True,')
     judge("bad", ["segment"], text="import sys; sys.exit(1)")

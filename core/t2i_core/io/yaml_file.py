@@ -108,7 +108,8 @@ def load_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
     except BadYAML:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as problem:  # an impossible date is a ValueError
-        raise BadYAML(f"not YAML ({' '.join(str(problem).split())})") from problem
+        hint = "; put quotes around a text with a question mark" if "got '?'" in str(problem) else ""
+        raise BadYAML(f"not YAML ({' '.join(str(problem).split())}){hint}") from problem
 
 
 def read_mapping(path: Path, error: type[T2IError], expected: str) -> dict[Any, Any]:

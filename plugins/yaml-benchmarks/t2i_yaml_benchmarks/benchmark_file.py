@@ -19,8 +19,8 @@ from t2i_core.io.yaml_lines import LocatedYAML, Place, read_located_yaml
 
 from t2i_yaml_benchmarks.benchmark import Benchmark, PromptEntry
 from t2i_yaml_benchmarks.prompt_questions import add_questions, read_questions
-from t2i_yaml_benchmarks.question_fields import KINDS, Question, make_tag
-from t2i_yaml_benchmarks.question_list import join_questions, list_mistakes
+from t2i_yaml_benchmarks.question_fields import KINDS, Question, list_other_fields, make_tag
+from t2i_yaml_benchmarks.question_list import BadParent, join_questions, list_mistakes
 
 PROMPT = "prompt"
 """The field that stands for a prompt's text."""
@@ -152,12 +152,18 @@ def _place_mistake(place: Place, own: Place) -> Place:
 
 def _list_faults(error: ValidationError) -> Iterator[Mistake]:
     tags = {*map(make_tag, KINDS), "<source>", "<list>"}
-    for fault in error.errors(include_url=False):
+    faults = error.errors(include_url=False)
+    unknown = [each["loc"] for each in faults if each["type"] == "extra_forbidden"]
+    misspelt = {loc[:-1] for loc in unknown if did_you_mean(str(loc[-1]), KINDS)}
+    for fault in faults:
         place = tuple(part for part in fault["loc"] if part not in tags)
         text = describe_fault(fault)
         if fault["type"] == "extra_forbidden":
-            text = UNKNOWN
+            hint = did_you_mean(str(place[-1]), list_other_fields(fault["loc"]))
+            text = f"is unknown{hint}" if hint else UNKNOWN
         elif fault["type"] == "missing" and place[-1] == KINDS[0]:
+            if fault["loc"][:-1] in misspelt:
+                continue  # the field that says of what kind the question is stands there under a wrong name
             place, text = place[:-1], f"a question has one of the fields {', '.join(KINDS)}; add one"
         elif fault["type"] == "missing":
             text = MISSING
@@ -230,6 +236,10 @@ def bind_questions(
         return (), mistakes
     try:
         return join_questions(*filled), []
+    except BadParent as error:
+        number = error.number - len(own)
+        place: Place = (EVERY, number) if number >= 0 else (error.number,)
+        return (), [((*place, "parents"), str(error))]
     except ValueError as error:
         return (), [((), str(error))]
 

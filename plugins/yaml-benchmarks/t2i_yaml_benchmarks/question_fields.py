@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
@@ -256,3 +256,16 @@ Question = Annotated[
         json_schema_input_type=str | AskedQuestion | DetectQuestion | ClassifyQuestion | RewardQuestion,
     ),
 ]
+
+
+def list_other_fields(place: Sequence[str | int]) -> list[str]:
+    """Return the fields that an unknown field of a question may mean; none if it is not a question's.
+
+    Args:
+        place: Its place in pydantic's errors, with the tag of the question's kind.
+    """
+    kinds = (AskedQuestion, DetectQuestion, ClassifyQuestion, RewardQuestion)
+    for model in kinds:
+        if make_tag(model.kind) in place:
+            return [name for name in (*KINDS, *model.model_fields) if name != place[-1]]
+    return []

@@ -14,6 +14,18 @@ SCORE = "score"
 """The name of the headline measure, which no category may have."""
 
 
+class BadParent(ValueError):
+    """A parent that does not exist, or cannot be one.
+
+    Attributes:
+        number: Place of the question in its list, from 0; questions about every prompt follow a prompt's own.
+    """
+
+    def __init__(self, number: int, text: str) -> None:
+        super().__init__(text)
+        self.number = number
+
+
 def join_questions(own: Sequence[Question], every: Sequence[Question]) -> tuple[Question, ...]:
     """Return the questions about one prompt, each with an id, and parents by their ids.
 
@@ -25,7 +37,8 @@ def join_questions(own: Sequence[Question], every: Sequence[Question]) -> tuple[
         every: The questions about every prompt.
 
     Raises:
-        ValueError: If no question is given, two have the same id, or a parent is missing or never right or wrong.
+        ValueError: If no question is given, or two have the same id.
+        BadParent: If a parent is missing or never right or wrong.
     """
     found = [*_name_questions(own, ""), *_name_questions(every, "every-")]
     if not found:
@@ -35,13 +48,14 @@ def join_questions(own: Sequence[Question], every: Sequence[Question]) -> tuple[
         ids = [question.id for question in found]
         twice = next(each for each in ids if ids.count(each) > 1)
         raise ValueError(f"two questions have the id {twice!r}; change one")
-    for question in found:
+    for number, question in enumerate(found):
         for parent in question.parents:
             if parent not in by_id:
-                raise ValueError(f"question {question.id!r}: no question has the id {parent!r} of its parent")
+                text = f"question {question.id!r}: no question has the id {parent!r} of its parent"
+                raise BadParent(number, text)
             if parent == question.id or not by_id[parent].is_decided:
                 why = "itself" if parent == question.id else f"{parent!r}, whose answer is never right or wrong"
-                raise ValueError(f"question {question.id!r}: its parent is {why}; delete it")
+                raise BadParent(number, f"question {question.id!r}: its parent is {why}; delete it")
     return tuple(found)
 
 

@@ -177,8 +177,13 @@ FAULTS = {
         "line 4, questions.0.text: 'Is it {colour}?': the prompt has no field 'colour'; the fields are prompt"
     ),
     ASKED + "  - 'Is it {?'\n": "line 4, questions.0.text: 'Is it {?': ",
+    ASKED + "  - {detekt: dog}\n": "bench.yaml: line 4, questions.0.detekt: is unknown: did you mean 'detect'",
+    "summary: s\nprompts:\n  - prompt: a\n    questions:\n      - b\n      - {text: t,\n         parents: 7}\n": (
+        "line 7, prompts.0.questions.1.parents: question '2': no question has the id '7' of its parent"
+    ),
+    ASKED + "  - {text: Is it?, id: a}\n": "; put quotes around a text with a question mark",
     ASKED + "  - {text: t, parents: 2}\n": (
-        "line 2, prompts.0.questions: question 'every-1': no question has the id '2' of its parent"
+        "line 4, questions.0.parents: question 'every-1': no question has the id '2' of its parent"
     ),
     START + "questions: [{reward: r}]\nscore: all\n": (
         "line 3, questions.0: the rule all needs right and wrong answers"
