@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 from PIL import ImageDraw, ImageFont
-from t2i_core.api import Query, ReadText
+from t2i_core.api import Failure, Query, ReadText, Setup
 from t2i_core.api.errors import BadOption
 from t2i_core.api.image import load_image
 from t2i_core.testing import JudgeContract
 from t2i_core.testing.parts import settle
+from t2i_rapidocr import reader
 from t2i_rapidocr.models import find_models
 from t2i_rapidocr.options import OcrOptions
 from t2i_rapidocr.plugin import t2i_judges
@@ -98,3 +99,41 @@ def test_the_models_are_those_of_the_wheel() -> None:
 def test_a_file_that_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="option 'recognition' of 'rapidocr': no such file"):
         find_models(OcrOptions(recognition=tmp_path / "absent.onnx"))
+
+
+def test_an_elongated_image_fails_with_its_size(judge: Any, tmp_path: Path) -> None:
+    PILImage.new("RGB", (2500, 20), (230, 225, 200)).save(tmp_path / "long.png")
+    ((_, answer),) = judge.observe("read", [Query((load_image(tmp_path / "long.png"),))])
+    assert answer == Failure("an image of 2500 x 20 pixels is too elongated for rapidocr", final=True)
+
+
+@pytest.mark.parametrize(
+    ("device", "offered", "on_gpu", "number"),
+    [
+        (None, True, True, 0), ("cuda", True, True, 0), ("cuda:1", True, True, 1), ("cpu", True, False, 0),
+        (None, False, False, 0), ("cuda:1", False, False, 1),
+    ],
+)  # fmt: skip
+def test_the_device_is_the_runs(
+    monkeypatch: pytest.MonkeyPatch, device: str | None, offered: bool, on_gpu: bool, number: int
+) -> None:
+    given: dict[str, Any] = {}
+
+    class Engine:
+        text_det = None
+
+        def __init__(self, params: dict[str, Any]) -> None:
+            given.update(params)
+
+    providers = ["CUDAExecutionProvider"] * offered + ["CPUExecutionProvider"]
+    monkeypatch.setattr(reader.onnxruntime, "get_available_providers", lambda: providers)
+    monkeypatch.setattr(reader, "RapidOCR", Engine)
+    made = reader.OcrReader(Setup(None, OcrOptions(), device))
+    assert given["EngineConfig.onnxruntime.use_cuda"] is on_gpu
+    assert given["EngineConfig.onnxruntime.cuda_ep_cfg.device_id"] == number
+    assert made.settings["provider"] == ("CUDAExecutionProvider" if on_gpu else "CPUExecutionProvider")
+
+
+def test_the_provider_is_that_of_the_session(judge: Any, tmp_path: Path) -> None:
+    read(judge, draw(tmp_path, "STOP"))
+    assert judge.settings["provider"] == judge._engine.text_det.session.session.get_providers()[0]
