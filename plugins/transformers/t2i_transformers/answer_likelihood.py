@@ -27,6 +27,25 @@ def geometric_mean(log_probs: Sequence[float]) -> float:
     return math.exp(math.fsum(log_probs) / len(log_probs))
 
 
+def encode_words(words: Sequence[str], encode: Callable[[str], Sequence[int]]) -> list[Tokens]:
+    """Return the tokens of each choice as it is written.
+
+    Args:
+        words: The choices of a question, or the words for yes and no.
+        encode: Returns the tokens of a text, without marks of its beginning and end.
+
+    Raises:
+        ValueError: If a choice has no tokens, or two choices have the same.
+    """
+    found = [tuple(encode(word)) for word in words]
+    for word, tokens in zip(words, found, strict=True):
+        if not tokens:
+            raise ValueError(f"the model has no token for the choice {word!r}")
+    if len(set(found)) < len(found):
+        raise ValueError(f"the model cannot tell the choices {', '.join(map(repr, words))} apart")
+    return found
+
+
 def find_spellings(choices: Sequence[str], encode: Callable[[str], Sequence[int]]) -> list[list[Tokens]]:
     """Return the tokens of each choice in its spellings: as written, and with a capital.
 
@@ -39,15 +58,10 @@ def find_spellings(choices: Sequence[str], encode: Callable[[str], Sequence[int]
     Raises:
         ValueError: If a choice has no tokens, or two choices have the same.
     """
-    own = {choice: tuple(encode(choice)) for choice in choices}
-    for choice, tokens in own.items():
-        if not tokens:
-            raise ValueError(f"the model has no token for the choice {choice!r}")
-    if len(set(own.values())) < len(own):
-        raise ValueError(f"the model cannot tell the choices {', '.join(map(repr, choices))} apart")
-    taken = set(own.values())
+    own = encode_words(choices, encode)
+    taken = set(own)
     spellings = []
-    for choice, tokens in own.items():
+    for choice, tokens in zip(choices, own, strict=True):
         capital = tuple(encode(choice[:1].upper() + choice[1:]))
         spellings.append([tokens, *([capital] if capital and capital not in taken else [])])
         taken.add(capital)

@@ -139,7 +139,16 @@ def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
 
 
 def list_labels(place: CheckpointPlace, config: Mapping[str, Any]) -> tuple[ObjectClass, ...]:
-    """Return the class of each logit of a classifier. Raises BadModel if two share a name, or one has none."""
+    """Return the class of each logit of a classifier.
+
+    Raises:
+        BadModel: If two share a name, one has none, or several may hold for one image.
+    """
+    if config.get("problem_type") not in (None, "single_label_classification"):
+        raise BadModel(
+            f"{place.spec}: its {CONFIG} has the problem type {config['problem_type']!r}, whose logits are not "
+            "those of one class of several; use a checkpoint with one class for each image"
+        )
     found = classes(config)
     names = [each.name for each in found.values()]
     if not names or list(found) != list(range(len(names))) or len(set(names)) < len(names):

@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, CLIPImageProcessor
 from transformers.modeling_outputs import BaseModelOutput
 
 from . import checkpoints, pickled_weights
-from .answer_likelihood import Tokens, find_spellings, geometric_mean, score_spellings, sum_spellings
+from .answer_likelihood import Tokens, encode_words, find_spellings, geometric_mean, score_spellings, sum_spellings
 from .checkpoints import CheckpointPlace
 from .clip_flant5_network import ClipFlanT5Network, build_network
 from .decoder_answers import EncodedQuestion, read_following, read_text, stack_questions
@@ -130,7 +130,8 @@ class ClipFlanT5Answerer(TransformersJudge):
     def _spell(self, question: VisualQuestion) -> list[list[Tokens]]:
         """Return the tokens of each choice with the end of the answer."""
         if is_yes_no(question):
-            return [[self._encode_answer(word)] for word in (self._options.yes, self._options.no)]
+            words = (self._options.yes, self._options.no)
+            return [[tokens] for tokens in encode_words(words, self._encode_answer)]
         return find_spellings(question.choices, self._encode_answer)
 
     def _encode_answer(self, text: str) -> Tokens:

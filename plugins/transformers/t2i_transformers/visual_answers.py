@@ -12,7 +12,7 @@ import torch
 from t2i_core.api import Failure, Query, QuestionAnswer, VisualQuestion
 
 from . import image_features
-from .answer_likelihood import Tokens, find_spellings, score_spellings, sum_spellings
+from .answer_likelihood import Tokens, encode_words, find_spellings, score_spellings, sum_spellings
 from .decoder_answers import read_text, run_by_length
 from .image_features import EncodedImages, ImageStore, RememberingImageProcessor
 from .judge import Features
@@ -124,8 +124,8 @@ class VisualAnswerer:
     def _spell(self, question: VisualQuestion) -> list[list[Tokens]]:
         """Return the tokens of each choice in its spellings."""
         if is_yes_no(question):
-            options = self._options
-            return [[self._encode(word)] for word in (options.yes, options.no)]
+            words = (self._options.yes, self._options.no)
+            return [[tokens] for tokens in encode_words(words, self._encode)]
         return find_spellings(question.choices, self._encode)
 
     def _encode(self, text: str) -> Tokens:

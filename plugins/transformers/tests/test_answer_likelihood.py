@@ -13,6 +13,7 @@ import pytest
 import torch
 from t2i_transformers.answer_likelihood import (
     Tokens,
+    encode_words,
     find_spellings,
     geometric_mean,
     list_contexts,
@@ -28,6 +29,14 @@ def scored(logits: Sequence[Sequence[float]], spellings: list[list[Tokens]]) -> 
     after = torch.tensor(logits, dtype=torch.float64).log_softmax(-1)
     (found,) = score_spellings([spellings], lambda asked: [after[: len(b) + 1] for _, b in asked], 2)
     return found
+
+
+def test_words_with_equal_tokens_are_refused() -> None:
+    tokens = {"Yes": (1,), "No": (2,), "Non": (2,), "": ()}
+    assert encode_words(("Yes", "No"), tokens.__getitem__) == [(1,), (2,)]
+    for words, message in ((("Yes", "Yes"), "apart"), (("No", "Non"), "apart"), (("Yes", ""), "no token")):
+        with pytest.raises(ValueError, match=message):
+            encode_words(words, tokens.__getitem__)
 
 
 def test_golden_case_of_an_encoder_decoder() -> None:

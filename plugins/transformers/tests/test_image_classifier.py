@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +51,16 @@ def test_a_checkpoint_with_two_classes_of_one_name_is_refused(tiny: Any, tmp_pat
     assert INFO.labels is not None
     with pytest.raises(BadModel, match="does not give each class a name of its own"):
         INFO.labels(str(folder), INFO.options())
+
+
+def test_a_checkpoint_with_several_classes_of_an_image_is_refused(tiny: Any, tmp_path: Path) -> None:
+    folder = tiny.save_vit(tmp_path / "vit", id2label={0: "safe", 1: "nsfw"})
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert INFO.labels is not None
+    for kind in ("single_label_classification", "multi_label_classification"):
+        (folder / "config.json").write_text(json.dumps({**config, "problem_type": kind}), encoding="utf-8")
+        if kind.startswith("single"):
+            assert len(INFO.labels(str(folder), INFO.options())) == 2
+        else:
+            with pytest.raises(BadModel, match="problem type 'multi_label_classification'"):
+                INFO.labels(str(folder), INFO.options())
