@@ -8,12 +8,16 @@ import unicodedata
 from t2i_heim.options import CaseOptions
 from t2i_heim.quoted_parts import change_parts
 
+_SPACES = re.compile(r"\s+")
 _INNER = re.compile(r"(?<=\w)[-'’](?=\w)")
 
 
 def change_case(text: str, options: CaseOptions) -> str:
     """Return a text in the case and with the punctuation of the options."""
-    return " ".join(change_parts(text, lambda part: _change(part, options), options.quoted).split())
+    changed = change_parts(text, lambda part: _change(part, options), options.quoted)
+    if options.quoted:
+        return _SPACES.sub(" ", changed).strip()
+    return change_parts(changed, lambda part: _SPACES.sub(" ", part), quoted=False).strip()
 
 
 def _change(part: str, options: CaseOptions) -> str:

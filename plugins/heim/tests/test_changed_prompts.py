@@ -114,6 +114,12 @@ def test_case_and_punctuation(options: dict[str, object], found: str) -> None:
     assert change_case("The dog's well-known bone, on a mat.", CaseOptions(**options)) == found  # type: ignore[arg-type]
 
 
+def test_texts_in_quotes_keep_their_spaces() -> None:
+    text = 'a  sign,  that says "NO  ENTRY"  here '
+    assert change_case(text, CaseOptions(punctuation=False)) == 'a sign that says "NO  ENTRY" here'
+    assert change_case(text, CaseOptions(punctuation=False, quoted=True)) == "a sign that says no entry here"
+
+
 @pytest.mark.parametrize("name", SOURCES)
 def test_all_but_the_text_stays(name: str) -> None:
     info = SOURCES[name]
