@@ -74,7 +74,7 @@ def make_stopping_rule(request: Request, jobs: Sequence[Job]) -> tuple[StoppingR
     # here, because they import pandas, which other plans do not need
     from ..statistics.looks import FIRST_SEEDS, plan_looks
     from ..statistics.needed_design import MARGIN
-    from ..statistics.power import FEWEST_PROMPTS
+    from ..statistics.sample_size import FEWEST_PROMPTS
 
     drawn = [job for job in jobs if not job.is_bound]
     _refuse_unfit(request, drawn)

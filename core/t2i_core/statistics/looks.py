@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .power import FEWEST_PROMPTS
+from .sample_size import FEWEST_PROMPTS
 
 LOOKS = 10
 """Number of looks: each saves images and loads the models once more."""

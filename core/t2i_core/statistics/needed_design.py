@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .design import TermVariance
-from .power import SEEDS, Components, analyze_mean_squares, find_fewest_prompts, find_roughly_fewest_prompts
+from .sample_size import SEEDS, find_fewest_prompts, find_roughly_fewest_prompts
+from .variance_components import Components, analyze_mean_squares
 
 MARGIN = 0.05
 """Difference that is worth seeing, in the unit of the measure, unless the user names another one."""

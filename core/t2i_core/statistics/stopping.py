@@ -28,8 +28,8 @@ from .design import Design, Floats, make_design
 from .estimate import Estimate, Form, Range
 from .looks import Look
 from .means import WeightedRows, estimate_mean, make_sample
-from .power import Components, estimate_table_components
 from .sequential import exceed_between, find_next_boundary, find_normal_score, solve_stage_wise
+from .variance_components import Components, estimate_table_components
 
 Decision = Literal["higher", "lower", "close"]
 """The first model of a pair is higher or lower than the second, or surely closer to it than the margin."""

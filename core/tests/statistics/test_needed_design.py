@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from t2i_core.statistics import paired_difference, statistic_differences
 from t2i_core.statistics.needed_design import find_needed_design, read_components
-from t2i_core.statistics.power import estimate_components, find_power
+from t2i_core.statistics.power import find_power
+from t2i_core.statistics.variance_components import estimate_components
 
 
 def draw(prompts: int, seeds: int, difference: float = 0.0) -> dict[str, np.ndarray]:

@@ -11,18 +11,9 @@ from hypothesis import strategies as st
 from scipy.special import expit, stdtrit
 from scipy.stats import levene
 from t2i_core.statistics import mean_interval, paired_difference
-from t2i_core.statistics.power import (
-    BoundedScore,
-    Components,
-    Prices,
-    estimate_components,
-    find_cheapest,
-    find_half_width,
-    find_power,
-    find_sample_sizes,
-    find_sizes_of_width,
-    find_unequal_variances,
-)
+from t2i_core.statistics.power import BoundedScore, find_half_width, find_power
+from t2i_core.statistics.sample_size import Prices, find_cheapest, find_sample_sizes, find_sizes_of_width
+from t2i_core.statistics.variance_components import Components, estimate_components, find_unequal_variances
 
 DESIGNS = [
     (40, 4, 0.05, 0.0, 0.2, 0.1),

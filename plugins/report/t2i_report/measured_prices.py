@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from t2i_core.statistics.power import Prices
+from t2i_core.statistics.sample_size import Prices
 
 from .stored_comparison import ComparedModel
 

@@ -10,15 +10,9 @@ from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.result import make_title
 from t2i_core.results.score_difference import StoredScoring
-from t2i_core.statistics.power import (
-    SEEDS,
-    BoundedScore,
-    Components,
-    Prices,
-    SampleSize,
-    find_sample_sizes,
-    find_sizes_of_width,
-)
+from t2i_core.statistics.power import BoundedScore
+from t2i_core.statistics.sample_size import SEEDS, Prices, SampleSize, find_sample_sizes, find_sizes_of_width
+from t2i_core.statistics.variance_components import Components
 
 from .measured_prices import measure_prices
 from .sample_sizes import Goal

@@ -19,13 +19,9 @@ from t2i_core.results.run import Run
 from t2i_core.results.score_difference import (
     make_stored_scoring,
 )
-from t2i_core.statistics.power import (
-    BoundedScore,
-    Components,
-    estimate_components,
-    find_fewest_prompts,
-    find_unequal_variances,
-)
+from t2i_core.statistics.power import BoundedScore
+from t2i_core.statistics.sample_size import find_fewest_prompts
+from t2i_core.statistics.variance_components import Components, estimate_components, find_unequal_variances
 
 from .names import model_names
 from .pilot import Pilot

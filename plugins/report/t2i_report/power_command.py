@@ -13,7 +13,7 @@ from t2i_core.api.progress_display import format_duration
 from t2i_core.api.resolver import installed_resolver
 from t2i_core.api.terminal import console, make_table, write_line
 from t2i_core.results.run import load_finished_run
-from t2i_core.statistics.power import Prices
+from t2i_core.statistics.sample_size import Prices
 
 from .pilots import find_needs
 from .sample_sizes import WIDTHS, DesignNeed, DesignNeeds, Goal

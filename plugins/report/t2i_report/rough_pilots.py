@@ -22,7 +22,7 @@ from t2i_core.results.score_difference import (
 from t2i_core.statistics import block_jackknife, statistic_differences, statistic_intervals
 from t2i_core.statistics.design import TermVariance
 from t2i_core.statistics.needed_design import read_components
-from t2i_core.statistics.power import SEEDS
+from t2i_core.statistics.sample_size import SEEDS
 
 from .pilot import Pilot
 from .sample_sizes import DesignNeed

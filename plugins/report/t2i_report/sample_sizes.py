@@ -10,16 +10,9 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.figure import LinePlot
 from t2i_core.statistics.needed_design import MARGIN, POWER
-from t2i_core.statistics.power import (
-    MOST_PROMPTS,
-    SEEDS,
-    BoundedScore,
-    Components,
-    Prices,
-    SampleSize,
-    find_cheapest,
-    find_half_width,
-)
+from t2i_core.statistics.power import BoundedScore, find_half_width
+from t2i_core.statistics.sample_size import MOST_PROMPTS, SEEDS, Prices, SampleSize, find_cheapest
+from t2i_core.statistics.variance_components import Components
 
 WIDTHS = LinePlot(
     x="images",

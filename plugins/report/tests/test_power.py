@@ -27,7 +27,7 @@ from t2i_core.api import (
 from t2i_core.api.errors import BadOption
 from t2i_core.results.run import Run, load_run
 from t2i_core.statistics import paired_difference
-from t2i_core.statistics.power import Prices
+from t2i_core.statistics.sample_size import Prices
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, StaticResolver
 from t2i_report import power_command
 from t2i_report.command import power_app
