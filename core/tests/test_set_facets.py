@@ -33,10 +33,16 @@ PROMPTS = [Prompt(str(n), f"text {n}", facets={"subset": SUBSETS[n % 3], "size":
 
 
 class Grey:
+    salt = 0
+
     def generate(self, requests: Any) -> Iterator[Any]:
         for r in requests:
-            rng = np.random.default_rng([r.seed, int(r.prompt.id)])
+            rng = np.random.default_rng([r.seed, int(r.prompt.id), self.salt])
             yield r, Generated(np.full((2, 2, 3), rng.integers(20, 230), np.uint8))
+
+
+class OtherGrey(Grey):
+    salt = 1
 
 
 def read_grey(pixels: Any, _: Any) -> dict[str, Any]:
@@ -123,14 +129,22 @@ def test_blocks_of_whole_prompts_resample_prompts(tmp_path: Path) -> None:
     assert any("too few prompts" in note for note in prompts.notes)
 
 
+def compare_sets(other: type[Grey], out: Path) -> Any:
+    info = GeneratorInfo(name="other", summary="Greys.", create=lambda setup: other())
+    return evaluate(describe(Spread), [GREY, info], prompts=PROMPTS, seeds=2, out=out, resolver=StaticResolver())
+
+
 def test_two_models_are_compared_on_whole_sets(tmp_path: Path) -> None:
-    other = GeneratorInfo(name="other", summary="Greys.", create=lambda setup: Grey())
-    run = evaluate(
-        describe(Spread), [GREY, other], prompts=PROMPTS, seeds=2, out=tmp_path / "run", resolver=StaticResolver()
-    )
+    run = compare_sets(OtherGrey, tmp_path / "run")
     (comparison,) = run.comparisons
     blocks = {find_block(prompt, seed) for prompt in PROMPTS for seed in range(2)}
-    assert (comparison.diff, comparison.n) == (0, len(blocks))
+    first, second = (result.score for result in run.results)
+    assert comparison.diff == pytest.approx(first - second)
+    assert comparison.n == len(blocks)
+
+
+def test_two_models_that_never_differ_are_not_compared(tmp_path: Path) -> None:
+    assert compare_sets(Grey, tmp_path / "run").comparisons == []
 
 
 def test_a_facet_of_too_many_levels_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
