@@ -30,7 +30,7 @@ def refused(folder: Path, *args: str) -> tuple[int, str]:
 
 
 CASES = {
-    "unknown metric": (("eval", "--metric", "tima", "--model", "simulator"), 3, "did you mean 'tiam'"),
+    "unknown metric": (("eval", "--metric", "tiem", "--model", "simulator"), 3, "did you mean 'tiam'"),
     "unknown model": (("eval", "--metric", "tiam", "--model", "simulater"), 3, "did you mean 'simulator'"),
     "unknown prompts": ((*EVAL[:5], "--prompts", "tiam-5-7"), 3, "did you mean"),
     "unknown option": ((*EVAL, "-o", "simulator.dorp=0.1"), 6, "did you mean 'drop'"),
