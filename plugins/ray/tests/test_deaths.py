@@ -239,7 +239,8 @@ def test_a_signal_ends_a_run_in_order(
     started.send_signal(number)
     _, errors = started.communicate(timeout=60)
     assert started.returncode == code
-    lines = [line for line in errors.splitlines() if line and " images in " not in line]
+    # a machine that an earlier test killed may be missed only now, which is a note
+    lines = [line for line in errors.splitlines() if line.startswith(("error", "Traceback"))]
     assert [line.partition(";")[0] for line in lines] == ["error: interrupted"]
 
 
