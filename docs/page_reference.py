@@ -130,7 +130,7 @@ def _facts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "capabilities", ", ".join(capabilities)
     if data.get("memory_gb") is not None:
         yield "memory", f"about {data['memory_gb']:g} GB"
-    for key in ("domain", "licence", "citation", "notes"):
+    for key in ("domain", "meaning", "limits", "quality", "licence", "citation", "notes"):
         if data.get(key):
             yield key, data[key]
 

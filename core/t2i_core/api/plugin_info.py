@@ -122,7 +122,12 @@ class About:
     """Information about a component for readers. No result depends on it.
 
     Attributes:
+        meaning: Of a metric: what its score says, in at most two sentences that need no paper.
+        limits: What a metric or judge does not see, or when its numbers mislead.
+        quality: Of a judge: how well its answers agree with the truth or with people, measured on what, with the
+            source.
         citation: The paper or source to cite.
+        bibtex: The BibTeX entry of that paper.
         licence: The licence of the weights.
         memory_gb: Estimated device memory in its default settings, in GB.
         notes: Warnings for users (deprecated, gated, a restrictive licence).
@@ -130,7 +135,11 @@ class About:
             plan and `t2i prefetch` print a line about it, and the manifest records it.
     """
 
+    meaning: str = ""
+    limits: str = ""
+    quality: str = ""
     citation: str = ""
+    bibtex: str = ""
     licence: str = ""
     memory_gb: float | None = None
     notes: str = ""
