@@ -148,6 +148,7 @@ class HeatMap(Plot):
         digits: Decimals of the values in cells.
         x_title: Title of the axis; if empty, the name of the column.
         y_title: Likewise.
+        pale: Column with a text, such as the reason, in each row whose cell is drawn pale.
     """
 
     x: Columns
@@ -160,6 +161,7 @@ class HeatMap(Plot):
     digits: int = 2
     x_title: str = ""
     y_title: str = ""
+    pale: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ def rank_models(results: Sequence[Result], comparisons: Sequence[Comparison]) ->
     scored = {result.label: result.score for result in results if result.score is not None}
     beaten_by: dict[str, set[str]] = {label: set() for label in scored}
     for each in comparisons:
-        if each.diff and each.a in scored and each.b in scored and _is_sure(each):
+        if each.diff and each.a in scored and each.b in scored and is_sure(each):
             worse, better = (each.b, each.a) if each.diff * sign > 0 else (each.a, each.b)
             beaten_by[worse].add(better)
     return [
@@ -95,14 +95,15 @@ def _describe_corrected(results: Sequence[Result], comparisons: Sequence[Compari
             )
 
 
-def _is_sure(comparison: Comparison) -> bool:
+def is_sure(comparison: Comparison) -> bool:
+    """Return whether a difference is significant after the adjustment for the number of comparisons."""
     return comparison.p_adjusted is not None and comparison.p_adjusted < LEVEL
 
 
 def describe_need(comparisons: Sequence[Comparison]) -> str | None:
     """Return how many prompts would show a difference, if some comparison of one metric has no verdict."""
     open_ones = [
-        each for each in comparisons if each.diff is not None and each.stopped is None and not _is_sure(each)
+        each for each in comparisons if each.diff is not None and each.stopped is None and not is_sure(each)
     ]
     return describe_sample_needs([each.needed for each in open_ones], open_ones[0].interval) if open_ones else None
 
@@ -132,7 +133,7 @@ def _describe_pair(results: Sequence[Result], comparisons: Sequence[Comparison])
     if found.stopped is not None and found.stopped.decision == "close":
         margin = f"{found.stopped.margin:g}"
         return f"{found.a} and {found.b} differ by less than {margin} on {title}: {difference}"
-    if not _is_sure(found):
+    if not is_sure(found):
         return f"no significant difference between {found.a} and {found.b} on {title}: {difference}"
     higher, lower = (found.a, found.b) if found.diff > 0 else (found.b, found.a)
     if direction is None:
@@ -154,7 +155,7 @@ def _describe_ranking(results: Sequence[Result], comparisons: Sequence[Compariso
     standings = rank_models(results, comparisons)
     best = next(result for result in results if result.label == standings[0].label)
     beaten = sum(
-        _is_sure(each) and standings[0].label in (each.a, each.b)
+        is_sure(each) and standings[0].label in (each.a, each.b)
         for each in comparisons
         if {each.a, each.b} <= {standing.label for standing in standings}
     )

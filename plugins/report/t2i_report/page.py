@@ -14,6 +14,9 @@ from t2i_core.results.html_parts import embed_json, make_policy
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.output_file import write_atomically
 
+SCRIPTS = ("hover.js", "copy.js", "gallery.js")
+"""Scripts of a page, in the order in which they run. Each does nothing on a page without its elements."""
+
 _STATIC = files(__package__) / "static"
 
 
@@ -37,6 +40,10 @@ def _escape_lines(text: str) -> Markup:
     return Markup("\n").join(escape_control_characters(line) for line in text.split("\n"))
 
 
+def _read_static(name: str) -> str:
+    return (_STATIC / name).read_text(encoding="utf-8")
+
+
 def embed(data: Any) -> Markup:
     """Return data as JSON for a script element, as markup."""
     return Markup(embed_json(data))
@@ -53,8 +60,8 @@ def write_page(target: Path, template: str, **known: Any) -> None:
     Raises:
         BadFolder: If the file cannot be written.
     """
-    style, script = ((_STATIC / name).read_text(encoding="utf-8") for name in ("page.css", "gallery.js"))
-    style = f"{PAGE_STYLE}{style}"
+    style = PAGE_STYLE + _read_static("page.css")
+    script = "".join(map(_read_static, SCRIPTS))
     known |= {
         "style": Markup(style),
         "script": Markup(script),

@@ -1,10 +1,8 @@
-"""Report of runs in one HTML file: scores, analyses, images, failures and manifests."""
+"""Report of runs in one HTML file: what the results say, the models, images and method."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,26 +10,28 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 from t2i_core.api.digest import digest_data
-from t2i_core.api.errors import MissingDependency, T2IError
+from t2i_core.api.errors import T2IError
 from t2i_core.api.metric_output import Measure
 from t2i_core.api.resolver import Resolver
-from t2i_core.api.study import Analysis
 from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics
-from t2i_core.results.figures import draw_svg
-from t2i_core.results.figures.look import follow_theme
-from t2i_core.results.result import Result, Score
 from t2i_core.results.run import Run
 from t2i_core.results.table_format import format_table
 from t2i_core.results.thumbnails import Thumbnails
-from t2i_core.results.verdict import describe_need
 
+from .answers import PageAnswers, answer
+from .citation import Citation, cite_run
+from .drawing import DrawnFigure, draw_figure
+from .facet_map import FacetMap, draw_facet_maps
+from .forest import Forest, draw_forests
 from .gallery import gallery
+from .headline import Headline, write_headline
+from .judges import ReadJudge, read_judges
 from .looks import analyze_looks
+from .method import MOST_ROWS, Method, describe_method
+from .metric_results import MetricResults, find_tasks, group_results
 from .names import run_names
 from .page import write_page
-
-MOST_ROWS = 200
-"""Maximum number of rows of an analysis, and of failures, on a page."""
+from .reading import MetricReading, read_metrics
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class ShownAnalysis:
         name: Name of the analysis.
         summary: What the table shows.
         table: The table.
-        figure: SVG that follows the theme of the page, or None.
+        figure: The figure; None if it has none, or it cannot be drawn.
     """
 
     metric: str
     name: str
     summary: str
     table: pd.DataFrame
-    figure: Markup | None
+    figure: DrawnFigure | None
 
     @property
     def shown_table(self) -> Markup:
@@ -58,97 +58,47 @@ class ShownAnalysis:
         return Markup(format_table(self.table, "html", MOST_ROWS))
 
 
-@dataclass
+@dataclass(frozen=True)
 class RunReport:
     """A run as the page shows it.
 
     Attributes:
         name: Name of the run.
         run: The run.
-        measures: Measures of each installed metric.
-        analyses: Analyses on the page.
+        groups: Its results by metric.
+        headline: What they say.
+        answers: The five answers.
+        forests: The models beside each other.
+        maps: Where the models differ.
+        analyses: The analyses.
+        readings: What each metric means.
+        judges: The judges.
+        method: How the run was measured.
+        citation: How to repeat and cite it.
         faults: Why analyses or figures are left out.
-        failures: Number of failures by metric, kind and reason, the most frequent first.
-        lost: The first samples without a value, row by row.
-        n_lost: Number of samples without a value.
     """
 
     name: str
     run: Run
-    measures: Mapping[str, Sequence[Measure]]
-    analyses: list[ShownAnalysis] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    failures: list[tuple[tuple[str, str, str], int]] = field(default_factory=list)
-    lost: list[tuple[Any, ...]] = field(default_factory=list)
-    n_lost: int = 0
-
-    def _list_measures(self, title: str) -> Sequence[Measure]:
-        metric = next((result.metric for result in self.run.results if result.title == title), title)
-        return self.measures.get(metric, ())
+    groups: Sequence[MetricResults]
+    headline: Headline
+    answers: PageAnswers
+    forests: Sequence[Forest]
+    maps: Sequence[FacetMap]
+    analyses: Sequence[ShownAnalysis]
+    readings: Sequence[MetricReading]
+    judges: Sequence[ReadJudge]
+    method: Method
+    citation: Citation
+    faults: Sequence[str] = field(default_factory=list)
 
     @property
-    def manifest(self) -> str:
-        """The content of run.json without the results, as JSON."""
-        recorded = self.run.manifest.model_dump(by_alias=True, exclude={"results", "comparisons", "agreements"})
-        return json.dumps(recorded, indent=1, ensure_ascii=False)
-
-    def better(self, metric: str) -> str:
-        """Return whether higher or lower is better for a metric, in words; empty if unknown."""
-        own = self._list_measures(metric)
-        if not own or own[0].higher_is_better is None:
-            return ""
-        return "higher is better" if own[0].higher_is_better else "lower is better"
-
-    def by_metric(self) -> dict[str, list[Result]]:
-        """Return the results of each metric, and of each judge if several judge it, by their title."""
-        found: dict[str, list[Result]] = {}
-        for result in self.run.results:
-            found.setdefault(result.title, []).append(result)
+    def analyses_by_metric(self) -> dict[str, list[ShownAnalysis]]:
+        """The analyses of each metric."""
+        found: dict[str, list[ShownAnalysis]] = {}
+        for analysis in self.analyses:
+            found.setdefault(analysis.metric, []).append(analysis)
         return found
-
-    def axis_range(self, metric: str, name: str, scores: Iterable[Score]) -> tuple[float, float]:
-        """Return the range of the axis for scores: the measure's bounds, or the extremes of the intervals."""
-        bounds = next(((m.low, m.high) for m in self._list_measures(metric) if m.name == name), (None, None))
-        values = [v for score in scores for v in (score.value, *score.ci) if v is not None]
-        low = float(bounds[0]) if isinstance(bounds[0], int | float) else min(values, default=0.0)
-        high = float(bounds[1]) if isinstance(bounds[1], int | float) else max(values, default=1.0)
-        return (low, high) if low < high else (low - 0.5, low + 0.5)
-
-    @staticmethod
-    def scores_named(results: Sequence[Result], name: str) -> list[Score]:
-        """Return the scores with this name, of the results that have one."""
-        return [result.scores[name] for result in results if name in result.scores]
-
-    def facets(self) -> list[tuple[str, str, str, list[tuple[str, str, Score]]]]:
-        """Return metric, measure, facet and its rows of model, level and score, for all models together."""
-        found: dict[tuple[str, str, str], list[tuple[str, str, Score]]] = {}
-        for result in self.run.results:
-            for measure, by_facet in result.facets.items():
-                for facet, levels in by_facet.items():
-                    rows = found.setdefault((result.title, measure, facet), [])
-                    rows += [(result.label, level, score) for level, score in levels.items()]
-        return [(*key, rows) for key, rows in found.items()]
-
-    def notes(self) -> list[str]:
-        """Return the notes of all results, without repetitions."""
-        return list(dict.fromkeys(n for result in self.run.results for n in result.notes))
-
-    def needs(self) -> list[str]:
-        """Return for each metric with comparisons without a verdict how many prompts would show a difference."""
-        titles = dict.fromkeys(each.title for each in self.run.comparisons)
-        lines = {
-            title: describe_need([each for each in self.run.comparisons if each.title == title])
-            for title in titles
-        }
-        return [f"{title}: {line}" for title, line in lines.items() if line is not None]
-
-    def methods(self) -> dict[str, list[str]]:
-        """Return the metrics of each method of intervals."""
-        found: dict[str, dict[str, None]] = {}
-        for result in self.run.results:
-            if result.interval:
-                found.setdefault(result.interval, {})[result.title] = None
-        return {method: list(metrics) for method, metrics in found.items()}
 
 
 def write_report(
@@ -167,9 +117,8 @@ def write_report(
     measures: dict[str, Sequence[Measure]] = {}
     for name, run in zip(run_names(runs), runs, strict=True):
         metrics = list_metrics(run, resolver)
-        own = {spec: made.info.measures for spec, made in metrics.made.items()}
-        measures |= own
-        reports.append(_report_run(name, run, own, metrics, resolver))
+        measures |= {spec: made.info.measures for spec, made in metrics.made.items()}
+        reports.append(report_run(name, run, metrics, resolver))
         for fault in reports[-1].faults:
             warn(f"{run.path}: {fault}")
     shown = gallery(runs, measures)
@@ -178,6 +127,7 @@ def write_report(
         target,
         "report.html",
         reports=reports,
+        title=make_title(reports),
         pictures=pictures,
         n_images=len(shown.images),
         gallery=lambda: {
@@ -190,44 +140,64 @@ def write_report(
     pictures.report_missing(warn)
 
 
-def _report_run(
-    name: str, run: Run, measures: Mapping[str, Sequence[Measure]], metrics: StoredMetrics, resolver: Resolver[Any]
-) -> RunReport:
-    report = RunReport(name, run, measures)
-    report.faults += [f"no analyses of {spec}: {why}" for spec, why in metrics.absent.items()]
+def make_title(reports: Sequence[RunReport]) -> str:
+    """Return the title of a page: what the results of its run say; of several runs, their names."""
+    if len(reports) == 1:
+        return reports[0].headline.title
+    return f"{len(reports)} runs: {', '.join(report.name for report in reports)}"
+
+
+def report_run(name: str, run: Run, metrics: StoredMetrics, resolver: Resolver[Any]) -> RunReport:
+    """Return a run as the page shows it.
+
+    Args:
+        name: Name of the run.
+        run: The run.
+        metrics: Its metrics.
+        resolver: Finds metrics and judges.
+    """
+    faults = [f"no analyses of {spec}: {why}" for spec, why in metrics.absent.items()]
+    groups = group_run(run, metrics)
+    judges, citation = read_judges(run, resolver), cite_run(run, groups)
+    stopping = run.manifest.stopping
+    return RunReport(
+        name,
+        run,
+        groups,
+        write_headline(groups, run.failed, stopping.verdict if stopping is not None else None),
+        answer(groups, judges, citation),
+        draw_forests(groups, faults),
+        draw_facet_maps(groups, faults),
+        _show_analyses(run, metrics, resolver, faults),
+        read_metrics(groups),
+        judges,
+        describe_method(run),
+        citation,
+        faults,
+    )
+
+
+def group_run(run: Run, metrics: StoredMetrics) -> list[MetricResults]:
+    """Return the results of a run by metric."""
+    infos: Mapping[str, Any] = {name: made.info for name, made in metrics.made.items()}
+    measures = {
+        name: tuple(measure.settled(made.options) for measure in made.info.measures)
+        for name, made in metrics.made.items()
+    }
+    return group_results(run.results, run.comparisons, measures, infos, find_tasks(run))
+
+
+def _show_analyses(
+    run: Run, metrics: StoredMetrics, resolver: Resolver[Any], faults: list[str]
+) -> list[ShownAnalysis]:
+    """Return the analyses of a run, those of its looks first; add to `faults` why others are left out."""
 
     def failing(spec: str, error: T2IError) -> None:
-        report.faults.append(f"no analyses of {spec}: {error}")
+        faults.append(f"no analyses of {spec}: {error}")
 
-    for analysis in analyze_looks(run.manifest.stopping):
-        report.analyses.append(
-            ShownAnalysis("run", analysis.name, analysis.summary, analysis.table, _draw(analysis, report))
-        )
-    for metric, analysis in analyze_run(run, metrics, resolver, failing=failing):
-        report.analyses.append(
-            ShownAnalysis(metric, analysis.name, analysis.summary, analysis.table, _draw(analysis, report))
-        )
-    if "failures.csv" in run.manifest.files:
-        lost = run.failures()
-        lost["reason"] = lost["reason"].fillna("")
-        report.n_lost = len(lost)
-        counted = Counter(lost[["metric", "kind", "reason"]].itertuples(index=False, name=None))
-        report.failures = counted.most_common(MOST_ROWS)
-        columns = ["metric", "model", "prompt", "seed", "kind", "reason"]
-        report.lost = list(lost[columns].head(MOST_ROWS).itertuples(index=False, name=None))
-    return report
-
-
-def _draw(analysis: Analysis, report: RunReport) -> Markup | None:
-    """Return the figure of an analysis as SVG for the page. If it cannot be drawn, add a fault and return None."""
-    if analysis.figure is None:
-        return None
-    try:
-        return Markup(follow_theme(draw_svg(analysis.figure, analysis.table)))
-    except MissingDependency:
-        fault = "figures are left out; to draw them: pip install 't2i-report[figures]'"
-    except Exception as error:
-        fault = f"the figure {analysis.name!r} is left out: {type(error).__name__}: {error}"
-    if fault not in report.faults:
-        report.faults.append(fault)
-    return None
+    found = [("run", analysis) for analysis in analyze_looks(run.manifest.stopping)]
+    shown = []
+    for metric, each in [*found, *analyze_run(run, metrics, resolver, failing=failing)]:
+        figure = None if each.figure is None else draw_figure(each.figure, each.table, each.name, faults)
+        shown.append(ShownAnalysis(metric, each.name, each.summary, each.table, figure))
+    return shown

@@ -63,8 +63,10 @@ def test_one_broken_metric_is_told_and_the_other_ones_analyses_are_there(shown: 
     text, warnings = shown
     assert [w for w in warnings if "no analyses of broken" in w]
     assert "KeyError: &#39;oops&#39;" in text
-    assert "<strong>bright prompts</strong>: Means of &lt;prompts&gt;." in text
-    figure = re.search(r'<svg class="figure".*?</svg>', text, re.DOTALL)[0]
+    assert "<h3>bright: prompts</h3>" in text
+    assert "Means of &lt;prompts&gt;." in text
+    analysis = text[text.index("<h3>bright: prompts</h3>") :]
+    figure = re.search(r'<svg class="figure".*?</svg>', analysis, re.DOTALL)[0]
     assert "<title>prompt: " in figure
     assert 'fill="var(--figure-text,' in figure  # it follows the theme of the page
 
@@ -133,13 +135,13 @@ def test_folders_are_told_from_where_the_reader_is(
     monkeypatch.chdir(tmp_path / "a")
     text, warnings = page(tmp_path / "r.html", resolver, *runs)
     assert [warning.partition(":")[0] for warning in warnings] == ["run", str(tmp_path / "b" / "run")]
-    assert "<h3>run</h3>" in text
+    assert '<h3 class="run">run</h3>' in text
     monkeypatch.chdir(tmp_path)
     text, warnings = page(
         tmp_path / "r.html", resolver, *(load_finished_run(f"{place}/run") for place in ("a", "b"))
     )
     assert [warning.partition(":")[0] for warning in warnings] == ["a/run", "b/run"]
-    assert "<h3>a/run</h3>" in text
+    assert '<h3 class="run">a/run</h3>' in text
 
 
 def test_a_run_that_goes_on_or_is_none_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...api.figure import HeatMap
 from ..table_format import title_column
 from .data import Drawn, collect
-from .look import LONGEST_LABEL, MOST_LABELS
+from .look import LONGEST_LABEL, MOST_LABELS, TEXT
 from .spec import HOVER, Spec, finish, row_axis, wrap_title
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ MOST_MARKS = 2500
 INKS = ("#000000", "#ffffff")
 """Colours of the text in a cell."""
 
+PALE = 0.25
+"""Opacity of a pale cell, whose text has the colour of the page's texts."""
+
 LEAST = 0.35
 """Side of a cell whose interval spans the whole range, as a share of the largest."""
 
@@ -35,7 +38,7 @@ def draw_heat_map(chart: HeatMap, table: pd.DataFrame) -> Spec:
     drawn = collect(
         table,
         {"value": chart.value},
-        {"low": low, "high": high},
+        {"low": low, "high": high, "pale": chart.pale},
         {"x": chart.x, "y": chart.y, "facet": chart.facet},
         chart.hover,
     )
@@ -61,6 +64,8 @@ def draw_heat_map(chart: HeatMap, table: pd.DataFrame) -> Spec:
     hover = HOVER if cells <= MOST_MARKS else {}
     mark: Spec = {"type": "rect", "aria": cells <= MOST_MARKS}
     encoding: Spec = {"x": x, "y": y, "color": colour, **hover}
+    if chart.pale is not None:
+        encoding["opacity"] = {"condition": {"test": "datum.pale", "value": PALE}, "value": 1}
     if known and not texts and isinstance(tall, dict) and isinstance(wide, dict):
         # the wider the interval, the smaller the cell
         for record in drawn.records:
@@ -103,7 +108,7 @@ def _describe_cell(record: dict[str, Any], chart: HeatMap, ends: list[float], bo
     place = (record["value"] - ends[0]) / span
     record["text"] = f"{record['value']:.{chart.digits}f}"
     light = abs(place - 0.5) > 0.36 if chart.diverging else place < 0.6
-    record["ink"] = INKS[light]
+    record["ink"] = TEXT if record.get("pale") else INKS[light]
     if low is not None and high is not None:
         width = min(1.0, abs(high - low) / span)
         record["sure"] = (1 - (1 - LEAST) * width) ** 2
@@ -114,12 +119,13 @@ def _describe_cell(record: dict[str, Any], chart: HeatMap, ends: list[float], bo
 
 
 def _write_texts(field: str, x: Spec, y: Spec, dy: int, size: int) -> list[Spec]:
-    """Return the layers with a text in each cell, light on dark cells and dark on light ones."""
+    """Return the layers with a text in each cell, light on dark cells, dark on light ones, and as the page on pale
+    ones."""
     return [
         {
             "transform": [{"filter": f"isValid(datum.{field}) && datum.ink == '{ink}'"}],
             "mark": {"type": "text", "fontSize": size, "dy": dy, "color": ink, "aria": False},
             "encoding": {"x": x, "y": y, "text": {"field": field, "type": "nominal"}},
         }
-        for ink in INKS
+        for ink in (*INKS, TEXT)
     ]

@@ -1,5 +1,6 @@
 "use strict";
 (() => {
+  if (!document.getElementById("data")) return;
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const total = data.model.length;

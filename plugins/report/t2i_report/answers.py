@@ -1,0 +1,105 @@
+"""The five answers at the top of a page: best model, weak spots, an example, the judge, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from t2i_core.results.number_format import format_interval, format_number, format_p_value
+
+from .citation import Citation
+from .judges import ReadJudge
+from .metric_results import MetricResults
+from .outcomes import find_outcome
+from .weak_spots import WeakSpot, list_weak_spots
+
+MOST_LINES = 4
+"""Maximum number of lines of an answer."""
+
+
+@dataclass(frozen=True)
+class BestLine:
+    """The best model under one metric.
+
+    Attributes:
+        metric: The metric.
+        who: The best model, or the models that may be best.
+        detail: The size of the difference, or the score.
+        is_sure: Whether that is sure; None if there is a single model.
+    """
+
+    metric: str
+    who: str
+    detail: str
+    is_sure: bool | None
+
+
+@dataclass(frozen=True)
+class PageAnswers:
+    """The answers.
+
+    Attributes:
+        best: Which model is best, for each metric.
+        worst: At what each model is weakest.
+        judges: The judges.
+        citation: The command and the signatures.
+    """
+
+    best: Sequence[BestLine]
+    worst: Sequence[WeakSpot]
+    judges: Sequence[ReadJudge]
+    citation: Citation
+    most: int = field(default=MOST_LINES)
+
+
+def answer(groups: Sequence[MetricResults], judges: Sequence[ReadJudge], citation: Citation) -> PageAnswers:
+    """Return the answers of results.
+
+    Args:
+        groups: The results by metric.
+        judges: The judges.
+        citation: How to repeat the run.
+    """
+    best = [line for group in groups for line in _find_best(group)]
+    return PageAnswers(best, _order_by_model(list_weak_spots(groups)), judges, citation)
+
+
+def _order_by_model(spots: Sequence[WeakSpot]) -> list[WeakSpot]:
+    """Return the spots so that each model comes once before any comes again."""
+    seen: dict[str, int] = {}
+    turns: list[tuple[int, WeakSpot]] = []
+    for spot in spots:
+        seen[spot.model] = seen.get(spot.model, 0) + 1
+        turns.append((seen[spot.model], spot))
+    return [spot for _, spot in sorted(turns, key=lambda turn: turn[0])]
+
+
+def _find_best(group: MetricResults) -> Iterator[BestLine]:
+    results = group.scored
+    if len(results) == 1:
+        score = f"{format_number(results[0].score)} {format_interval(results[0].ci)}"
+        yield BestLine(group.name, results[0].label, score, None)
+    elif len(results) == 2:
+        found = find_outcome(group, results[0].label, results[1].label)
+        if found.comparison is None:
+            yield BestLine(group.name, "not compared", "", False)
+            return
+        detail = (
+            f"{found.first} minus {found.second}: {found.size}, p {format_p_value(found.comparison.p_adjusted)}"
+        )
+        if found.kind == "better":
+            yield BestLine(
+                group.name, found.first, f"by {found.size}, p {format_p_value(found.comparison.p_adjusted)}", True
+            )
+        elif found.kind == "higher":
+            yield BestLine(group.name, f"{found.first} scores higher", detail, True)
+        elif found.kind == "close":
+            yield BestLine(group.name, "about equal", detail, True)
+        else:
+            yield BestLine(group.name, "undecided", detail, False)
+    elif results:
+        leading = [each for each in group.standings if each.first == 1]
+        scores = ", ".join(f"{each.label} {format_number(each.score)}" for each in leading[:MOST_LINES])
+        more = f" and {len(leading) - MOST_LINES} more" if len(leading) > MOST_LINES else ""
+        who = leading[0].label if len(leading) == 1 else f"one of {len(leading)} of {len(results)}"
+        yield BestLine(group.name, who, f"{scores}{more}", len(leading) == 1)

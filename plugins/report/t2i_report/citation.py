@@ -1,0 +1,52 @@
+"""Command, BibTeX and sources of a run, for those who repeat or cite it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from t2i_core.results.run import Run
+
+from .metric_results import MetricResults
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Command and references of a run.
+
+    Attributes:
+        command: The command line.
+        entries: BibTeX of the metrics' papers, without repetitions.
+        sources: Papers or sources of metrics without BibTeX, by metric.
+    """
+
+    command: str
+    entries: Sequence[str]
+    sources: Sequence[tuple[str, str]]
+
+    @property
+    def bibtex(self) -> str:
+        """All entries, one after the other."""
+        return "\n\n".join(self.entries)
+
+
+def cite_run(run: Run, groups: Sequence[MetricResults]) -> Citation:
+    """Return the command and references of a run.
+
+    Args:
+        run: The run.
+        groups: Its results by metric.
+    """
+    infos = {group.results[0].metric: group.info for group in groups if group.results and group.info is not None}
+    entries = dict.fromkeys(info.about.bibtex.strip() for info in infos.values() if info.about.bibtex)
+    sources = [(name, i.about.citation) for name, i in infos.items() if i.about.citation and not i.about.bibtex]
+    return Citation(_write_command(run.manifest.command), list(entries), sources)
+
+
+def _write_command(words: Sequence[str]) -> str:
+    """Return a command line for a shell; the program by its name, not by the place where it is installed."""
+    if not words:
+        return ""
+    return shlex.join([PurePath(words[0]).name, *words[1:]])

@@ -1,0 +1,140 @@
+"""Where models differ: the levels of each metric by model, those with the largest difference first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import hypot
+from typing import Any
+
+import pandas as pd
+from t2i_core.api.figure import ForestPlot, HeatMap
+from t2i_core.results.result import Result, Score
+
+from .drawing import DrawnFigure, draw_figure
+from .metric_results import MetricResults
+from .weak_spots import Level, find_score, list_levels
+
+MOST_ROWS = 20
+"""Maximum number of levels in a figure; the table has all."""
+
+
+@dataclass(frozen=True)
+class LevelScores:
+    """The scores of one level.
+
+    Attributes:
+        level: The level.
+        scores: The score of each model; None if it has none.
+        spread: The largest difference between two models; None if fewer than two have a score.
+        is_sure: True if the interval of that difference does not hold 0. Of a single model: if its interval is
+            narrower than half the scale.
+    """
+
+    level: Level
+    scores: Sequence[Score | None]
+    spread: float | None
+    is_sure: bool
+
+
+@dataclass(frozen=True)
+class FacetMap:
+    """The levels of one metric.
+
+    Attributes:
+        group: The results.
+        labels: The models.
+        rows: The levels: of several models those with the largest difference first, of one the worst first.
+        figure: The heat map; of one model, a forest plot. None if it cannot be drawn.
+    """
+
+    group: MetricResults
+    labels: Sequence[str]
+    rows: Sequence[LevelScores]
+    figure: DrawnFigure | None
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of levels that the figure leaves out."""
+        return max(0, len(self.rows) - MOST_ROWS)
+
+
+def draw_facet_maps(groups: Sequence[MetricResults], faults: list[str]) -> list[FacetMap]:
+    """Return the levels of each metric that has some.
+
+    Args:
+        groups: The results by metric.
+        faults: Receives why figures are left out.
+    """
+    return [found for group in groups if (found := _draw_map(group, faults)) is not None]
+
+
+def _draw_map(group: MetricResults, faults: list[str]) -> FacetMap | None:
+    results = group.scored
+    rows = [_compare_level(group, level, results) for level in list_levels(group)]
+    rows = [row for row in rows if any(score is not None and score.value is not None for score in row.scores)]
+    if len(rows) < 2:
+        return None
+    sign = -1.0 if group.higher_is_better is False else 1.0
+    if len(results) == 1:
+        rows.sort(key=lambda row: sign * _value(row.scores[0]))
+    else:
+        rows.sort(key=lambda row: (row.is_sure, row.spread if row.spread is not None else -1.0), reverse=True)
+    labels = [result.label for result in results]
+    table = _make_table(rows[:MOST_ROWS], labels)
+    return FacetMap(group, labels, rows, draw_figure(_choose_figure(group, labels), table, group.title, faults))
+
+
+def _choose_figure(group: MetricResults, labels: Sequence[str]) -> ForestPlot | HeatMap:
+    if len(labels) == 1:
+        return ForestPlot(label="level", value="score", title=f"{group.title}, 95 % interval")
+    head = group.headline
+    span = (head.low, head.high) if head is not None else (None, None)
+    return HeatMap(
+        x="model", y="level", value="score", range=span, title=group.title, x_title=" ", y_title=" ", pale="note"
+    )
+
+
+def _make_table(rows: Sequence[LevelScores], labels: Sequence[str]) -> pd.DataFrame:
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        for label, score in zip(labels, row.scores, strict=True):
+            if score is not None:
+                low, high = score.ci
+                place = {"level": row.level.name, "model": label, "score": score.value, "low": low, "high": high}
+                found.append({**place, "note": "" if row.is_sure else "may be chance"})
+    return pd.DataFrame(found).astype({"score": float, "low": float, "high": float})
+
+
+def _compare_level(group: MetricResults, level: Level, results: Sequence[Result]) -> LevelScores:
+    scores = [find_score(result, level) for result in results]
+    known = sorted((s for s in scores if s is not None and s.value is not None), key=_value)
+    if len(known) < 2:
+        head = group.headline
+        low, high = known[0].ci if known else (None, None)
+        scale = None
+        if head is not None and head.low is not None and head.high is not None:
+            scale = head.high - head.low
+        narrow = low is not None and high is not None and scale is not None and high - low < scale / 2
+        return LevelScores(level, scores, None, narrow and len(results) == 1)
+    lowest, highest = known[0], known[-1]
+    return LevelScores(level, scores, _value(highest) - _value(lowest), _is_apart(lowest, highest))
+
+
+def _is_apart(lower: Score, higher: Score) -> bool:
+    """Return whether the interval of the difference of two scores does not hold 0.
+
+    The intervals are combined as for independent scores (MOVER). Models share prompts and seeds, so that their
+    scores are correlated, and the true interval is rather narrower.
+
+    References:
+        Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008.
+    """
+    top, bottom = lower.ci[1], higher.ci[0]
+    if top is None or bottom is None:
+        return False
+    return _value(higher) - _value(lower) > hypot(_value(higher) - bottom, top - _value(lower))
+
+
+def _value(score: Score | None) -> float:
+    return float("nan") if score is None or score.value is None else score.value
