@@ -49,7 +49,7 @@ def show_run(folder: Path, as_json: bool) -> None:
         print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **content})
         return
     for name, text in _list_facts(run):
-        console().print(shown(f"{name + ':':<10}{text}"))
+        console().print(shown(f"{name + ':':<11}{text}"))
     if run.results:
         write_line()
         print_results(console(), run.results, run.comparisons, run.agreements)
@@ -100,6 +100,8 @@ def _list_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "seeds", f"{len(request.seeds)}"
     for judge in manifest.judges:
         yield "judge", f"{judge.metric} {judge.need}: {judge.judge} ({judge.why})"
+    for signature in dict.fromkeys(result.signature for result in run.results if result.signature):
+        yield "signature", signature
     yield "disk", f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
 
 

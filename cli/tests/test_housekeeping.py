@@ -59,11 +59,13 @@ def test_a_folder_that_is_not_there_is_told_as_such(site, report, t2i, words):
 
 def test_a_run_is_shown(run, t2i):
     shown = t2i("runs", "show", "run").stdout
-    assert "status:   done" in shown
-    assert "model:    grey: grey (toy 0.7)" in shown
-    assert "judge:    brightness reward: meter" in shown
+    assert "status:    done" in shown
+    assert "model:     grey: grey (toy 0.7)" in shown
+    assert "judge:     brightness reward: meter" in shown
     assert "95 % interval" in shown
-    assert json.loads(t2i("runs", "show", "run", "--json").stdout)["request"]["metrics"] == ["brightness"]
+    plain = json.loads(t2i("runs", "show", "run", "--json").stdout)
+    assert plain["request"]["metrics"] == ["brightness"]
+    assert f"signature: {plain['results'][0]['signature']}" in shown.replace("\n", "")
     assert t2i("runs", "show", ".").exit_code == 11
 
 

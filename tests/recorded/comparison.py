@@ -20,8 +20,8 @@ REQUIRED = {
     "comparisons": {"metric", "a", "b", "diff", "ci", "p_adjusted", "p_unadjusted", "n", "interval"},
 }
 """Fields that stay (docs: `eval --json`); any other is compared where both sides have it."""
-WORDS = {"why", "notes"}
-"""Fields of sentences, which may be worded anew; of notes, the numbers in them are compared."""
+WORDS = {"why", "notes", "signature"}
+"""Fields of sentences, which may be worded anew, and of digests of code; of notes, the numbers are compared."""
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d*\.)?\d+")
 
 

@@ -105,11 +105,6 @@ class Component(Generic[InfoT]):
         Raises:
             BadModel: If its weights cannot be read.
         """
-        list_weights = None if self.absent else self.info.loading.weights
-        try:
-            weights = digest_files(list_weights(self.argument, self.options) if list_weights else ())
-        except OSError as error:
-            raise BadModel(f"{self.kind} {self.spec!r}: its weights cannot be read ({error})") from error
         return digest_data(
             {
                 "kind": self.kind,
@@ -117,9 +112,38 @@ class Component(Generic[InfoT]):
                 "argument": self._place if isinstance(self.info, ExistingImagesInfo) else self.argument,
                 "options": select_result_options(self.options),
                 "code": self.code_digest,
-                "weights": "not known" if self.absent else weights,
+                "weights": self.weights_digest,
             }
         )
+
+    @cached_property
+    def content_digest(self) -> str:
+        """SHA-256 (hex) of the same, but without the folders of files: it is equal on every machine."""
+        return digest_data(
+            {
+                "kind": self.kind,
+                "name": self.info.name,
+                "argument": drop_places(self.argument),
+                "options": drop_places(select_result_options(self.options)),
+                "code": self.code_digest,
+                "weights": self.weights_digest,
+            }
+        )
+
+    @cached_property
+    def weights_digest(self) -> str:
+        """SHA-256 (hex) of its weights and of other files that it reads, whatever their names and places.
+
+        Raises:
+            BadModel: If they cannot be read.
+        """
+        if self.absent:
+            return "not known"
+        list_weights = self.info.loading.weights
+        try:
+            return digest_files(list_weights(self.argument, self.options) if list_weights else ())
+        except OSError as error:
+            raise BadModel(f"{self.kind} {self.spec!r}: its weights cannot be read ({error})") from error
 
     @cached_property
     def judge_fingerprint(self) -> str:
@@ -204,6 +228,23 @@ class Component(Generic[InfoT]):
             "options": self.options.model_dump(mode="json"),
             "fingerprint": "" if isinstance(self.info, SinkInfo) else self.fingerprint,
         }
+
+
+def drop_places(value: Any) -> Any:
+    """Return plain data in which each path of a file or folder is its name alone, without the folders above it."""
+    if isinstance(value, str):
+        return _drop_folders(value)
+    if isinstance(value, Mapping):
+        return {key: drop_places(each) for key, each in value.items()}
+    return [drop_places(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _drop_folders(text: str) -> str:
+    try:
+        path = Path(text).expanduser()
+        return path.name if path.is_absolute() or (path.name != text and path.exists()) else text
+    except (OSError, ValueError, RuntimeError):  # no name of a file
+        return text
 
 
 def settle_component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:

@@ -65,6 +65,7 @@ class ComponentDescription:
         secrets: Names of the options that are secret.
         fingerprint: Its fingerprint.
         judge_fingerprint: The fingerprint of its answers.
+        content_digest: Its digest that is the same on every machine.
         info: The fields of its descriptor that are plain data, in the form of keyword arguments.
         capabilities: For a judge, the capabilities with the fields that they give beyond the required ones; for a
             generator, those in which it judges itself.
@@ -83,6 +84,7 @@ class ComponentDescription:
     secrets: tuple[str, ...]
     fingerprint: str
     judge_fingerprint: str
+    content_digest: str
     info: Mapping[str, Any]
     capabilities: Mapping[str, tuple[str, ...]]
     labels: tuple[tuple[str, str | None], ...] | None
@@ -126,6 +128,7 @@ def describe(question: Question) -> ComponentDescription:
         secrets=secrets,
         fingerprint=found.fingerprint,
         judge_fingerprint=found.judge_fingerprint,
+        content_digest=found.content_digest,
         info=_read_info(found),
         capabilities=_list_capabilities(info),
         labels=None if labels is None else tuple((each.name, each.synset) for each in labels),

@@ -61,6 +61,12 @@ class IsolatedComponent(Component[InfoT]):
         """The same for its answers."""
         return self._digest(self._description.judge_fingerprint)
 
+    @cached_property
+    def content_digest(self) -> str:
+        """The same without the folders of files."""
+        assert self.environment is not None
+        return digest_data([self._description.content_digest, sorted(self.environment.versions.items())])
+
     @property
     def identity(self) -> Identity:
         """By what a process in the environment finds that its code and its weights are the same."""

@@ -25,6 +25,7 @@ from .plan import Plan
 from .run_identity import name_way
 from .sample import Model
 from .sample_images import ImageChecks
+from .signature import make_signature
 
 _UNITS = {
     Metric: "samples",
@@ -76,7 +77,7 @@ def score(plan: Plan, measured: Measurements, checks: ImageChecks) -> Scored:
             bound = None if job.is_bound or job.bound is None else bounds[job.bound]
             shared = _note_shared_prompts(job, jobs)
             results += [
-                _make_result(job, model, own[model.label], outcomes[id(job)], checks, bound, shared)
+                _make_result(plan, job, model, own[model.label], outcomes[id(job)], checks, bound, shared)
                 for model in job.models
             ]
         found, why_not = _compare_models(jobs, table, interval)
@@ -161,6 +162,7 @@ def _list_bounds(jobs: Sequence[Job], scores: Sequence[dict[str, Scores]]) -> di
 
 
 def _make_result(
+    plan: Plan,
     job: Job,
     model: Model,
     scores: Scores,
@@ -202,6 +204,7 @@ def _make_result(
         judge=JudgeName(name=judges[0].name, why=judges[0].why) if judges else None,
         judges=judges,
         prompts=job.prompts_name,
+        signature=make_signature(job, model, plan.request),
         score=make_number(headline.value) if headline else None,
         ci=make_interval(headline) if headline else None,
         higher_is_better=_find_direction(job, scores),

@@ -83,10 +83,11 @@ def write_prompts(prompts: Iterable[Prompt]) -> Iterator[dict[str, Any]]:
     for prompt in prompts:
         if by_id.setdefault(prompt.id, prompt) != prompt:
             by_id[prompt.id] = None
-    yield from (_write_prompt(prompt) for prompt in by_id.values() if prompt is not None and prompt.text.strip())
+    yield from (write_prompt(prompt) for prompt in by_id.values() if prompt is not None and prompt.text.strip())
 
 
-def _write_prompt(prompt: Prompt) -> dict[str, Any]:
+def write_prompt(prompt: Prompt) -> dict[str, Any]:
+    """Return a prompt as a record of a file of JSON lines, without its own images."""
     fields = {
         "prompt": prompt.text,
         "id": prompt.id,

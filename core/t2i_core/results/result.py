@@ -94,6 +94,13 @@ class Result(Typed):
         exclude_if=lambda by: by is None,
     )
     prompts: str = Field(description="the prompt sources or files")
+    signature: str | None = Field(
+        None,
+        description="the protocol in one line: metric, version, options that differ from the defaults, prompts, "
+        "judges, seeds, question of the interval and noise, with digests of what prompts and judges are. Results "
+        "with equal lines are comparable; absent in runs of earlier versions",
+        exclude_if=lambda signature: signature is None,
+    )
     score: Number | None = Field(description="the headline score; null if no sample has a value")
     ci: Interval | None = Field(description="its 95 % confidence interval `[lo, hi]`")
     higher_is_better: bool | None = Field(
