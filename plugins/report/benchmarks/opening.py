@@ -60,11 +60,14 @@ def write(folder: Path) -> Path:
     page = folder / "report.html"
     pictures = Thumbnails(wall.pictures, 160)
     about = {"id": "many", "side": 160, **wall.plain({})}
-    reports: list[Any] = []
+    nothing: list[Any] = []
     write_page(
         page,
         "report.html",
-        reports=reports,
+        title="Many",
+        reports=nothing,
+        summaries=nothing,
+        records=nothing,
         pictures=pictures,
         n_images=IMAGES,
         most_rows=1,

@@ -23,8 +23,8 @@ class Citation:
     """
 
     command: str
-    entries: Sequence[str]
-    sources: Sequence[tuple[str, str]]
+    entries: Sequence[str] = ()
+    sources: Sequence[tuple[str, str]] = ()
 
     @property
     def bibtex(self) -> str:

@@ -161,12 +161,13 @@ def compare(
     from t2i_core.api.terminal import console
     from t2i_core.results.run import load_finished_run
 
-    from .compare import check, print_comparison, write_comparison
+    from .compare import check, print_comparison
     from .compare import compare as compare_models
 
     _check_table(how, table)
     one, other = (load_finished_run(run, images_from or ()) for run in (first, second))
-    found = compare_models(one, other, (a, b), installed_resolver())
+    resolver = installed_resolver()
+    found = compare_models(one, other, (a, b), resolver)
     check(found, pictures=how == "html" and out is not None)
     if how != "html":
         from .tables import write_table
@@ -175,7 +176,9 @@ def compare(
         return
     print_comparison(found, console(), most=10)
     if out is not None:
-        write_comparison(found, out, side, _warn)
+        from .compare_page import write_comparison
+
+        write_comparison(found, out, resolver, side, _warn)
         _print_size(out)
 
 

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
-from t2i_core.api.image import Image
 from t2i_core.api.resolver import Resolver
 from t2i_core.api.terminal import make_table, shown
-from t2i_core.api.text import escape_control_characters
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.result import list_bound_labels
 from t2i_core.results.run import Run
-from t2i_core.results.thumbnails import CHUNK, Thumbnails
 
-from .gallery import Gallery, GalleryColumn, ShownImage, gallery
 from .names import model_names, run_names
-from .page import write_page
 from .stored_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-MOST_ROWS = 1000
-"""Maximum number of rows of prompts on a page; `--format csv --table prompts` writes all."""
 
 
 @dataclass(frozen=True)
@@ -153,14 +143,14 @@ def check(found: ModelComparison, pictures: bool) -> None:
     Raises:
         BadFolder: If the models share no metric and, with `pictures`, no samples.
     """
-    if found.pairs or (pictures and _shared(found)):
+    if found.pairs or (pictures and find_shared(found)):
         return
     runs = " and ".join(dict.fromkeys(str(side.run.path) for side in (found.a, found.b)))
     why = "; ".join(f"{metric}: {reason}" for metric, reason in found.left_out) or "no metric has measured them"
     raise BadFolder(f"{runs}: {found.a.name} and {found.b.name} have nothing to compare: {why}")
 
 
-def _shared(found: ModelComparison) -> set[tuple[str, str, int]]:
+def find_shared(found: ModelComparison) -> set[tuple[str, str, int]]:
     """Return prompt id, text and seed of the samples that both runs planned."""
     drawn = []
     for side in (found.a, found.b):
@@ -218,100 +208,3 @@ def _draw_prompts(prompts: pd.DataFrame) -> Table:
 
 def _none_if_nan(value: float) -> float | None:
     return None if value != value else value
-
-
-def write_comparison(found: ModelComparison, target: Path, side: int, warn: Callable[[str], None]) -> None:
-    """Write a comparison as a page with the pictures side by side.
-
-    Args:
-        found: The comparison.
-        target: The file.
-        side: Maximum length of the longer side of pictures in pixels.
-        warn: Shows a warning about pictures that are left out.
-    """
-    a, b = found.a, found.b
-    shown = gallery([a.run] if a.run.folder == b.run.folder else [a.run, b.run], {})
-    columns = _Sides(found, shown)
-    pictures = Thumbnails(columns.pictures, side)
-    write_page(
-        target,
-        "compare.html",
-        found=found,
-        pictures=pictures,
-        n_pairs=len(columns.cells),
-        ends=_none_if_nan,
-        most_rows=MOST_ROWS,
-        gallery=lambda: {
-            "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
-            "side": side,
-            **columns.plain(pictures.damaged),
-        },
-    )
-    pictures.report_missing(warn)
-
-
-class _Sides:
-    """Pictures of the samples that both models have, with the differences of their values."""
-
-    def __init__(self, found: ModelComparison, shown: Gallery) -> None:
-        self.found = found
-        names = model_names([found.a.run, found.b.run])
-        wanted = [own[side.label] for own, side in zip(names, (found.a, found.b), strict=True)]
-        by_side: list[dict[tuple[str, str, int], ShownImage]] = [
-            {(i.prompt, i.text, i.seed): i for i in shown.images if i.model == name} for name in wanted
-        ]
-        both = _shared(found)  # if both sides are the same model, each image may come from either run
-        self.cells = [(by_side[0][c], by_side[1][c]) for c in by_side[0] if c in by_side[1] and c in both]
-
-    @property
-    def pictures(self) -> list[Image | None]:
-        return [image.picture for cell in self.cells for image in cell]
-
-    def plain(self, damaged: dict[int, str]) -> dict[str, Any]:
-        images = [first for first, _ in self.cells]
-        measures = []
-        names = self.found.a.name, self.found.b.name
-        for pair in self.found.pairs:
-            values = self._values(pair)
-            columns = [
-                [values.get((i.prompt, i.seed, name), values.get((i.prompt, None, name))) for i in images]
-                for name in names
-            ]
-            apart = [None if None in (x, y) else x - y for x, y in zip(*columns, strict=True)]
-            better = pair.measure.higher_is_better
-            title = f"{pair.metric}: a - b"
-            measures.append(
-                {**GalleryColumn(title, None, apart).plain(), "sides": list(map(escape_control_characters, names))}
-            )
-            measures += [
-                GalleryColumn(f"{pair.metric}: {name}", better, own).plain()
-                for name, own in zip(names, columns, strict=True)
-            ]
-        plain = Gallery(images).plain({})
-        why = {
-            n: "; ".join(dict.fromkeys(reasons))
-            for n, cell in enumerate(self.cells)
-            if (
-                reasons := [
-                    *(i.why for i in cell if i.why),
-                    *(damaged[p] for p in (2 * n, 2 * n + 1) if p in damaged),
-                ]
-            )
-        }
-        return {
-            **plain,
-            "sides": 2,
-            "chunk": CHUNK,
-            "sideNames": [escape_control_characters(name) for name in names],
-            "models": [escape_control_characters(" | ".join(names))],
-            "model": [0] * len(images),
-            "measures": [m for m in measures if any(v is not None for v in m["values"])],
-            "why": {n: escape_control_characters(reason) for n, reason in why.items()},
-        }
-
-    @staticmethod
-    def _values(pair: MetricComparison) -> dict[tuple[str, int | None, str], float]:
-        """Return the values by prompt, seed (None: over all seeds) and model."""
-        rows = pair.rows
-        seeds = [int(s) for s in rows["seed"]] if "seed" in rows else [None] * len(rows)
-        return dict(zip(zip(rows["prompt"], seeds, rows["model"], strict=True), rows["value"], strict=True))

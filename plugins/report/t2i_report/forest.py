@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 from t2i_core.api.figure import ForestPlot
 from t2i_core.results.result import Result
+from t2i_core.results.verdict import describe_need
 
 from .drawing import DrawnFigure, draw_figure
 from .metric_results import MetricResults
@@ -34,11 +35,13 @@ class Forest:
         group: The results.
         rows: The models, the best first; those without a score last.
         figure: The forest plot; None if no model has a score, or it cannot be drawn.
+        need: Number of prompts that would show a difference, in words; None if all comparisons are significant.
     """
 
     group: MetricResults
     rows: Sequence[ModelRow]
     figure: DrawnFigure | None
+    need: str | None = None
 
 
 def draw_forests(groups: Sequence[MetricResults], faults: list[str]) -> list[Forest]:
@@ -76,4 +79,5 @@ def _draw_forest(group: MetricResults, faults: list[str]) -> Forest:
         ticks={"upper bound": "upper bound"} if any(bound is not None for bound in bounds.values()) else {},
         hover=["n"],
     )
-    return Forest(group, rows, draw_figure(figure, table, group.title, faults))
+    need = describe_need(group.comparisons)
+    return Forest(group, rows, draw_figure(figure, table, group.title, faults), need)

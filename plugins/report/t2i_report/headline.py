@@ -24,10 +24,12 @@ class Headline:
     Attributes:
         title: The title.
         sentences: The sentences of the paragraph.
+        is_failed: True if the run failed.
     """
 
     title: str
     sentences: tuple[str, ...] = ()
+    is_failed: bool = False
 
 
 def write_headline(
@@ -51,12 +53,11 @@ def write_headline(
     if stopped:
         sentences.append(f"The run stops early when it can: {stopped.rstrip('.')}.")
     sentences += _describe_lost(groups)
-    if not known:
-        return Headline("The run failed" if failed is not None else "No scores", tuple(sentences))
-    title = _write_title(known)
-    return Headline(
-        f"The run failed; on what it measured: {title}" if failed is not None else title, tuple(sentences)
-    )
+    title = _write_title(known) if known else "No scores"
+    if failed is None:
+        return Headline(title, tuple(sentences))
+    title = f"The run failed; on what it measured: {title}" if known else "The run failed"
+    return Headline(title, tuple(sentences), True)
 
 
 def _write_title(groups: Sequence[MetricResults]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +18,14 @@ from t2i_core.results.run import Run
 from t2i_core.results.table_format import format_table
 from t2i_core.results.thumbnails import Thumbnails
 
-from .answers import PageAnswers, answer
-from .citation import Citation, cite_run
 from .drawing import DrawnFigure, draw_figure
-from .facet_map import FacetMap, draw_facet_maps
-from .forest import Forest, draw_forests
 from .gallery import gallery
-from .headline import Headline, write_headline
-from .judges import ReadJudge, read_judges
 from .looks import analyze_looks
-from .method import MOST_ROWS, Method, describe_method
-from .metric_results import MetricResults, find_tasks, group_results
+from .method import MOST_ROWS
 from .names import run_names
 from .page import write_page
-from .reading import MetricReading, read_metrics
+from .run_record import RunRecord, group_run, record_run
+from .summary import Summary, summarize
 
 
 @dataclass(frozen=True)
@@ -64,33 +58,17 @@ class RunReport:
 
     Attributes:
         name: Name of the run.
-        run: The run.
-        groups: Its results by metric.
-        headline: What they say.
-        answers: The five answers.
-        forests: The models beside each other.
-        maps: Where the models differ.
+        summary: The sections about its results.
+        record: The run itself.
         analyses: The analyses.
-        readings: What each metric means.
-        judges: The judges.
-        method: How the run was measured.
-        citation: How to repeat and cite it.
         faults: Why analyses or figures are left out.
     """
 
     name: str
-    run: Run
-    groups: Sequence[MetricResults]
-    headline: Headline
-    answers: PageAnswers
-    forests: Sequence[Forest]
-    maps: Sequence[FacetMap]
+    summary: Summary
+    record: RunRecord
     analyses: Sequence[ShownAnalysis]
-    readings: Sequence[MetricReading]
-    judges: Sequence[ReadJudge]
-    method: Method
-    citation: Citation
-    faults: Sequence[str] = field(default_factory=list)
+    faults: Sequence[str]
 
     @property
     def analyses_by_metric(self) -> dict[str, list[ShownAnalysis]]:
@@ -118,7 +96,7 @@ def write_report(
     for name, run in zip(run_names(runs), runs, strict=True):
         metrics = list_metrics(run, resolver)
         measures |= {spec: made.info.measures for spec, made in metrics.made.items()}
-        reports.append(report_run(name, run, metrics, resolver))
+        reports.append(_report_run(name, run, metrics, resolver))
         for fault in reports[-1].faults:
             warn(f"{run.path}: {fault}")
     shown = gallery(runs, measures)
@@ -127,7 +105,9 @@ def write_report(
         target,
         "report.html",
         reports=reports,
-        title=make_title(reports),
+        summaries=[report.summary for report in reports],
+        records=[report.record for report in reports],
+        title=_make_title(reports),
         pictures=pictures,
         n_images=len(shown.images),
         gallery=lambda: {
@@ -140,14 +120,14 @@ def write_report(
     pictures.report_missing(warn)
 
 
-def make_title(reports: Sequence[RunReport]) -> str:
+def _make_title(reports: Sequence[RunReport]) -> str:
     """Return the title of a page: what the results of its run say; of several runs, their names."""
     if len(reports) == 1:
-        return reports[0].headline.title
+        return reports[0].summary.headline.title
     return f"{len(reports)} runs: {', '.join(report.name for report in reports)}"
 
 
-def report_run(name: str, run: Run, metrics: StoredMetrics, resolver: Resolver[Any]) -> RunReport:
+def _report_run(name: str, run: Run, metrics: StoredMetrics, resolver: Resolver[Any]) -> RunReport:
     """Return a run as the page shows it.
 
     Args:
@@ -158,33 +138,18 @@ def report_run(name: str, run: Run, metrics: StoredMetrics, resolver: Resolver[A
     """
     faults = [f"no analyses of {spec}: {why}" for spec, why in metrics.absent.items()]
     groups = group_run(run, metrics)
-    judges, citation = read_judges(run, resolver), cite_run(run, groups)
+    record = record_run(name, run, groups, resolver)
     stopping = run.manifest.stopping
-    return RunReport(
+    summary = summarize(
         name,
-        run,
         groups,
-        write_headline(groups, run.failed, stopping.verdict if stopping is not None else None),
-        answer(groups, judges, citation),
-        draw_forests(groups, faults),
-        draw_facet_maps(groups, faults),
-        _show_analyses(run, metrics, resolver, faults),
-        read_metrics(groups),
-        judges,
-        describe_method(run),
-        citation,
+        record.judges,
+        record.citation,
         faults,
+        failed=run.failed,
+        stopped=stopping.verdict if stopping is not None else None,
     )
-
-
-def group_run(run: Run, metrics: StoredMetrics) -> list[MetricResults]:
-    """Return the results of a run by metric."""
-    infos: Mapping[str, Any] = {name: made.info for name, made in metrics.made.items()}
-    measures = {
-        name: tuple(measure.settled(made.options) for measure in made.info.measures)
-        for name, made in metrics.made.items()
-    }
-    return group_results(run.results, run.comparisons, measures, infos, find_tasks(run))
+    return RunReport(name, summary, record, _show_analyses(run, metrics, resolver, faults), faults)
 
 
 def _show_analyses(

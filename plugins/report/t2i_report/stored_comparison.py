@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 from typing import Any
@@ -15,7 +16,8 @@ from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.manifest import PartRecord
 from t2i_core.results.needed_sample import make_sample_need
-from t2i_core.results.result import Result, make_title
+from t2i_core.results.numbers import make_interval, make_number
+from t2i_core.results.result import Comparison, Result, make_title
 from t2i_core.results.run import Run
 from t2i_core.results.sample_need import describe_sample_needs
 from t2i_core.results.score_difference import (
@@ -60,8 +62,12 @@ class MetricComparison:
         measure: Its headline measure.
         found: Difference of the headline, a - b; None if the models cannot be compared.
         why: Why they cannot be compared.
-        rows: Values of the headline on the samples that both have, one row per model and cell, with the columns
-            prompt, seed (if images are measured one by one), model (names of the comparison) and value.
+        rows: Values of the headline, or of the measure that stands for it, on the samples that both have: one row
+            per model and cell, with the columns prompt, seed (if images are measured one by one), model (names of
+            the comparison) and value.
+        measures: All measures of the metric.
+        info: The descriptor of the metric; None if the models cannot be compared.
+        results: The result of each model in its run, under its name in the comparison.
     """
 
     metric: str
@@ -69,6 +75,9 @@ class MetricComparison:
     found: PairedDifference | None
     why: str
     rows: pd.DataFrame
+    measures: tuple[SettledMeasure, ...] = ()
+    info: MetricInfo | None = None
+    results: tuple[Result, ...] = ()
 
     @property
     def need(self) -> str | None:
@@ -77,6 +86,30 @@ class MetricComparison:
         if found is None or found.p < LEVEL:
             return None
         return describe_sample_needs([make_sample_need(found, self.measure)], found.question)
+
+    def to_comparison(self, a: str, b: str) -> Comparison | None:
+        """Return the difference as an evaluation of both models has it; None if they cannot be compared.
+
+        Args:
+            a: Name of the first model.
+            b: Name of the second model.
+        """
+        found = self.found
+        if found is None:
+            return None
+        p = make_number(found.p)
+        return Comparison(
+            metric=self.metric,
+            a=a,
+            b=b,
+            diff=make_number(found.diff),
+            ci=make_interval(found),
+            p_adjusted=p,  # the only comparison under this metric
+            p_unadjusted=p,
+            n=found.n,
+            interval=f"{found.method}; {found.question}",
+            needed=None if found.p < LEVEL else make_sample_need(found, self.measure),
+        )
 
 
 Judges = tuple[str | None, str | None]
@@ -140,7 +173,21 @@ def compare_metric(
         why = "they share no prompts with the same seeds"
         return MetricComparison(title, measures[0], None, why, nothing)
     found = replace(found, notes=(*found.notes, *notes))
-    return MetricComparison(title, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
+    results = [_scored_result(side, metric) for side in (a, b)]
+    return MetricComparison(
+        title,
+        measures[0],
+        found,
+        "",
+        _cells(table, same, measures, a, b),
+        measures,
+        metric.info,
+        tuple(
+            result.model_copy(update={"label": side.name, "correction": None})
+            for side, result in zip((a, b), results, strict=True)
+            if result is not None
+        ),
+    )
 
 
 def _has_stopped_early(a: ComparedModel, b: ComparedModel) -> bool:
@@ -277,11 +324,21 @@ def _texts(side: ComparedModel) -> dict[str, str]:
     return dict(zip(own["prompt"], own["text"].fillna(""), strict=True))
 
 
-def _cells(table: pd.DataFrame, same: set[str], measure: str, a: ComparedModel, b: ComparedModel) -> pd.DataFrame:
-    """Return the mean of the headline by model, in each cell that both models have."""
+def _cells(
+    table: pd.DataFrame, same: set[str], measures: Sequence[SettledMeasure], a: ComparedModel, b: ComparedModel
+) -> pd.DataFrame:
+    """Return the mean value by model, in each cell that both models have.
+
+    A headline that is computed from other rows has none: then the measure on its scale with the most rows counts.
+    """
     if "prompt" not in table:
         return pd.DataFrame(columns=["prompt", "model", "value"])
-    rows = select_shared(table[table["prompt"].isin(same)], a.name, b.name)
-    rows = rows[rows["measure"] == measure]
-    cell = [c for c in ("prompt", "seed") if c in rows and not rows[c].isna().all()]
+    shared = select_shared(table[table["prompt"].isin(same)], a.name, b.name)
+    head = measures[0]
+    scale = head.low, head.high, head.higher_is_better
+    own = {each.name for each in measures if (each.low, each.high, each.higher_is_better) == scale}
+    counts = shared.loc[shared["measure"].isin(own), "measure"].astype(str).value_counts()
+    measure = head.name if head.name in counts or counts.empty else counts.idxmax()
+    rows = shared[shared["measure"] == measure]
+    cell = [c for c in ("prompt", "seed") if c in rows and (c == "prompt" or not rows[c].isna().all())]
     return rows.groupby([*cell, "model"], observed=True)["value"].mean().reset_index()

@@ -21,7 +21,8 @@ from t2i_core.results.run import Run, load_finished_run
 from t2i_core.results.verdict import describe_need
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
-from t2i_report.compare import ModelComparison, compare, print_comparison, write_comparison
+from t2i_report.compare import ModelComparison, compare, print_comparison
+from t2i_report.compare_page import write_comparison
 from typer.testing import CliRunner
 
 MakeRun = Callable[..., Run]
@@ -214,7 +215,7 @@ def test_the_terminal_shows_differences_and_prompts(compared: Any, shared_run: R
 
 
 def test_a_difference_that_is_not_significant_ends_with_the_number_of_prompts_that_would_show_one(
-    compared: Any, make_run: MakeRun, tmp_path: Path
+    compared: Any, resolver: StaticResolver, make_run: MakeRun, tmp_path: Path
 ) -> None:
     run = make_run(models={"dark": {"level": 100}, "light": {"level": 104}}, seeds=8)
     (said,) = run.comparisons
@@ -222,15 +223,17 @@ def test_a_difference_that_is_not_significant_ends_with_the_number_of_prompts_th
     found = compared(run, run, "dark", "light")
     line = f"bright: {describe_need(run.comparisons)}"
     assert as_text(found, 10).strip().endswith(line)
-    write_comparison(found, tmp_path / "page.html", 16, print)
-    assert line in (tmp_path / "page.html").read_text(encoding="utf-8")
+    write_comparison(found, tmp_path / "page.html", resolver, 16, print)
+    assert describe_need(run.comparisons) in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_the_page_has_both_pictures_of_each_pair(compared: Any, shared_run: Run, tmp_path: Path) -> None:
+def test_the_page_has_both_pictures_of_each_pair(
+    compared: Any, resolver: StaticResolver, shared_run: Run, tmp_path: Path
+) -> None:
     target = tmp_path / "c.html"
-    write_comparison(compared(shared_run, shared_run, "light", "dark"), target, 160, pytest.fail)
+    write_comparison(compared(shared_run, shared_run, "light", "dark"), target, resolver, 160, pytest.fail)
     text = target.read_text()
-    assert '<th scope="col">p (unadjusted)</th>' in text
+    assert '<th scope="col">p</th>' in text  # one comparison by metric needs no adjustment
     data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
     lines = [
         line

@@ -12,7 +12,8 @@ import pytest
 from t2i_core.results.run import Run
 from t2i_core.results.thumbnails import Thumbnails
 from t2i_core.testing import StaticResolver
-from t2i_report.compare import compare, write_comparison
+from t2i_report.compare import compare
+from t2i_report.compare_page import write_comparison
 from t2i_report.gallery import Gallery, GalleryColumn, ShownImage
 from t2i_report.page import write_page
 from t2i_report.report import write_report
@@ -175,7 +176,15 @@ def test_of_ten_thousand_only_those_in_view_are_there(browser: Any, tmp_path: Pa
     wall = Gallery(images, [GalleryColumn("score", True, [n % 977 / 977 for n in range(10_000)])])
     target = tmp_path / "many.html"
     pictures = Thumbnails(wall.pictures, 160)
-    known = {"reports": [], "title": "many", "pictures": pictures, "n_images": 10_000, "most_rows": 1}
+    known = {
+        "reports": [],
+        "summaries": [],
+        "records": [],
+        "title": "many",
+        "pictures": pictures,
+        "n_images": 10_000,
+        "most_rows": 1,
+    }
     write_page(target, "report.html", gallery=lambda: {"id": "many", "side": 160, **wall.plain({})}, **known)
     reader = Reader(browser, target)
     assert reader.count == "10000 of 10000 pictures"
@@ -271,7 +280,7 @@ def contrast(*colours: str) -> float:
 def test_a_comparison_shows_both_pictures(browser: Any, shared_run: Run, resolver: Any, tmp_path: Path) -> None:
     target = tmp_path / "compare.html"
     found = compare(shared_run, shared_run, ("dark", "light"), resolver)
-    write_comparison(found, target, 160, lambda said: None)
+    write_comparison(found, target, resolver, 160, lambda said: None)
     reader = Reader(browser, target)
     assert reader.count == "16 of 16 pairs"
     assert "bright: a - b: -1" in reader.cards()[0]

@@ -1,0 +1,173 @@
+"""Comparison of two models as a page: results, differences, prompts, and pictures side by side."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from t2i_core.api.digest import digest_data
+from t2i_core.api.image import Image
+from t2i_core.api.resolver import Resolver
+from t2i_core.api.text import escape_control_characters
+from t2i_core.results.analysis import list_metrics
+from t2i_core.results.thumbnails import CHUNK, Thumbnails
+
+from .citation import Citation
+from .compare import ModelComparison, find_shared
+from .gallery import Gallery, GalleryColumn, ShownImage, gallery
+from .metric_results import MetricResults, find_tasks
+from .names import model_names, run_names
+from .page import write_page
+from .run_record import RunRecord, group_run, record_run
+from .stored_comparison import MetricComparison
+from .summary import summarize
+
+MOST_ROWS = 1000
+"""Maximum number of rows of prompts on a page; `--format csv --table prompts` writes all."""
+
+
+def write_comparison(
+    found: ModelComparison, target: Path, resolver: Resolver[Any], side: int, warn: Callable[[str], None]
+) -> None:
+    """Write a comparison as a page with the pictures side by side.
+
+    Args:
+        found: The comparison.
+        target: The file.
+        resolver: Finds metrics and judges.
+        side: Maximum length of the longer side of pictures in pixels.
+        warn: Shows a warning about pictures that are left out.
+    """
+    a, b = found.a, found.b
+    shown = gallery([a.run] if a.run.folder == b.run.folder else [a.run, b.run], {})
+    columns = _Sides(found, shown)
+    pictures = Thumbnails(columns.pictures, side)
+    faults: list[str] = []
+    records = _record_runs(found, resolver)
+    groups = _group_pairs(found)
+    name = f"{a.name} and {b.name}"
+    summary = summarize(name, groups, records[0].judges, Citation(_write_command(found)), faults)
+    for fault in faults:
+        warn(fault)
+    write_page(
+        target,
+        "compare.html",
+        found=found,
+        title=summary.headline.title,
+        summaries=[summary],
+        records=records,
+        faults=faults,
+        pictures=pictures,
+        n_images=len(columns.cells),
+        most_prompts=MOST_ROWS,
+        gallery=lambda: {
+            "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
+            "side": side,
+            **columns.plain(pictures.damaged),
+        },
+    )
+    pictures.report_missing(warn)
+
+
+def _write_command(found: ModelComparison) -> str:
+    """Return the command that compares the two models again."""
+    sides = found.a, found.b
+    words = ["t2i", "compare", *(str(side.run.path) for side in sides)]
+    for flag, side in zip(("--a", "--b"), sides, strict=True):
+        if len(side.run.manifest.models) > 1:
+            words += [flag, side.label]
+    return shlex.join(words)
+
+
+def _record_runs(found: ModelComparison, resolver: Resolver[Any]) -> list[RunRecord]:
+    """Return the record of the run of each model; one if both are of one run."""
+    runs = list({side.run.folder: side.run for side in (found.a, found.b)}.values())
+    return [
+        record_run(name, run, group_run(run, list_metrics(run, resolver)), resolver)
+        for name, run in zip(run_names(runs), runs, strict=True)
+    ]
+
+
+def _group_pairs(found: ModelComparison) -> list[MetricResults]:
+    """Return the results of both models by metric, with their comparison."""
+    tasks = find_tasks(found.a.run)
+    return [
+        MetricResults(
+            pair.metric,
+            pair.results,
+            () if (comparison := pair.to_comparison(found.a.name, found.b.name)) is None else (comparison,),
+            measures=pair.measures,
+            info=pair.info,
+            tasks=tasks.get(pair.metric, frozenset()),
+        )
+        for pair in found.pairs
+    ]
+
+
+class _Sides:
+    """Pictures of the samples that both models have, with the differences of their values."""
+
+    def __init__(self, found: ModelComparison, shown: Gallery) -> None:
+        self.found = found
+        names = model_names([found.a.run, found.b.run])
+        wanted = [own[side.label] for own, side in zip(names, (found.a, found.b), strict=True)]
+        by_side: list[dict[tuple[str, str, int], ShownImage]] = [
+            {(i.prompt, i.text, i.seed): i for i in shown.images if i.model == name} for name in wanted
+        ]
+        both = find_shared(found)  # if both sides are the same model, each image may come from either run
+        self.cells = [(by_side[0][c], by_side[1][c]) for c in by_side[0] if c in by_side[1] and c in both]
+
+    @property
+    def pictures(self) -> list[Image | None]:
+        return [image.picture for cell in self.cells for image in cell]
+
+    def plain(self, damaged: dict[int, str]) -> dict[str, Any]:
+        images = [first for first, _ in self.cells]
+        measures = []
+        names = self.found.a.name, self.found.b.name
+        for pair in self.found.pairs:
+            values = self._values(pair)
+            columns = [
+                [values.get((i.prompt, i.seed, name), values.get((i.prompt, None, name))) for i in images]
+                for name in names
+            ]
+            apart = [None if None in (x, y) else x - y for x, y in zip(*columns, strict=True)]
+            better = pair.measure.higher_is_better
+            title = f"{pair.metric}: a - b"
+            measures.append(
+                {**GalleryColumn(title, None, apart).plain(), "sides": list(map(escape_control_characters, names))}
+            )
+            measures += [
+                GalleryColumn(f"{pair.metric}: {name}", better, own).plain()
+                for name, own in zip(names, columns, strict=True)
+            ]
+        plain = Gallery(images).plain({})
+        why = {
+            n: "; ".join(dict.fromkeys(reasons))
+            for n, cell in enumerate(self.cells)
+            if (
+                reasons := [
+                    *(i.why for i in cell if i.why),
+                    *(damaged[p] for p in (2 * n, 2 * n + 1) if p in damaged),
+                ]
+            )
+        }
+        return {
+            **plain,
+            "sides": 2,
+            "chunk": CHUNK,
+            "sideNames": [escape_control_characters(name) for name in names],
+            "models": [escape_control_characters(" | ".join(names))],
+            "model": [0] * len(images),
+            "measures": [m for m in measures if any(v is not None for v in m["values"])],
+            "why": {n: escape_control_characters(reason) for n, reason in why.items()},
+        }
+
+    @staticmethod
+    def _values(pair: MetricComparison) -> dict[tuple[str, int | None, str], float]:
+        """Return the values by prompt, seed (None: over all seeds) and model."""
+        rows = pair.rows
+        seeds = [int(s) for s in rows["seed"]] if "seed" in rows else [None] * len(rows)
+        return dict(zip(zip(rows["prompt"], seeds, rows["model"], strict=True), rows["value"], strict=True))
