@@ -9,7 +9,7 @@ from typing import Any
 
 import repositories
 from page_tables import flat, table
-from t2i_core.api.plugin_info import GeneratorInfo, JudgeInfo
+from t2i_core.api.plugin_info import GeneratorInfo, Info, JudgeInfo
 from t2i_registry import Registry
 from t2i_registry.component_lookup import Description
 from t2i_registry.discovery import Entry
@@ -46,7 +46,7 @@ def _generators(registry: Registry) -> Iterator[str]:
                     _settings(d),
                     _memory(d.info),
                     d.info.about.licence,
-                    d.info.about.notes,
+                    _remarks(d.info),
                 )
                 for d in described
                 if isinstance(d.info, GeneratorInfo)
@@ -63,12 +63,16 @@ def _judges(registry: Registry) -> Iterator[str]:
             ("name", "what it is", "from", "offers", "settings", "GB", "licence of the weights", "notes"),
             (
                 (_name(d), d.summary, _source(d), _offers(d.info), _settings(d), _memory(d.info),
-                 d.info.about.licence, d.info.about.notes)
+                 d.info.about.licence, _remarks(d.info))
                 for d in described
                 if isinstance(d.info, JudgeInfo)
             ),
         )  # fmt: skip
         yield ""
+
+
+def _remarks(info: Info) -> str:
+    return " ".join(text for text in (info.about.limits, info.about.notes) if text)
 
 
 def _by_distribution(registry: Registry, kind: str) -> Iterator[tuple[str, list[Description]]]:

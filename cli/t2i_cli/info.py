@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from t2i_registry.discovery import Entry
 
 
+_NOT_MEASURED = "not measured; `t2i people validate` compares it with people's answers about your images"
 _UNSET = object()
 _LABELS = {"memory_gb": "memory", "original": "mirror of", "needs_not_known": "needs"}
 
@@ -211,6 +212,8 @@ def _format_facts(data: dict[str, Any]) -> Iterator[str]:
         "notes",
     ):
         value = data.get(name)
+        if name == "quality" and data["kind"] == "judge":
+            value = value or _NOT_MEASURED
         if not value:
             continue
         label = f"  {_LABELS.get(name, name.replace('_', ' ')) + ':':<14}"

@@ -125,7 +125,7 @@ class About:
         meaning: Of a metric: what its score says, in at most two sentences that need no paper.
         limits: What a metric or judge does not see, or when its numbers mislead.
         quality: Of a judge: how well its answers agree with the truth or with people, measured on what, with the
-            source.
+            source. Empty if nobody measured it.
         citation: The paper or source to cite.
         bibtex: The BibTeX entry of that paper.
         licence: The licence of the weights.

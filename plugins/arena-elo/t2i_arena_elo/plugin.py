@@ -22,15 +22,11 @@ from t2i_core.api import (
     hookimpl,
 )
 
+from .explanations import ELO, PAPER, REWARD
 from .options import EloOptions, RewardMetricOptions, WikimediaOptions
 
 if TYPE_CHECKING:
     from t2i_core.api import Generator
-
-TAXONOMY = (
-    "Moskvoretskii et al.: Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchmark. 2025. "
-    "arXiv:2503.10357"
-)
 
 
 @hookimpl
@@ -76,18 +72,13 @@ def t2i_metrics() -> list[MetricInfo]:
                 Measure("no-verdict", "One row for each answer without a verdict.", 1, 1, higher_is_better=None),
             ),
             defaults=Defaults(prompts="easy-concepts", seeds=1),
-            about=About(
-                citation=f"{TAXONOMY}; Bradley and Terry 1952",
-                notes="Asks a judge about every pair of images in both orders; elo.share samples the pairs, "
-                "elo.active draws those that tell most, and "
-                "elo.protocol=taxonomy asks once for each prompt, as the benchmark does.",
-            ),
+            about=ELO,
         ),
         MetricInfo(
             name="reward",
             summary="Mean reward of each model's images, with significance tests between models.",
             options=RewardMetricOptions,
-            about=About(citation=TAXONOMY),
+            about=REWARD,
             create=_reward,
             code=("reward.py",),
             measures=(Measure("reward", "Reward on the judge's own scale, averaged over images.", facets=("*",)),),
@@ -108,7 +99,8 @@ def t2i_generators() -> list[GeneratorInfo]:
             reads_scene=True,
             code=("commons.py", "retrieval.py"),
             about=About(
-                citation=TAXONOMY,
+                citation=PAPER.citation,
+                bibtex=PAPER.bibtex,
                 licence="differs between pictures: see `record` in samples.csv",
                 notes="Sends one request per prompt to a public server; set `contact` to your address.",
             ),

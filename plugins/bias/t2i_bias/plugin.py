@@ -6,17 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import About, Defaults, Loading, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import Defaults, Loading, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
+from .explanations import BIAS, PAPER
 from .options import BiasOptions, BiasPromptOptions
 
 if TYPE_CHECKING:
     from .metric import Bias
 
-CITATION = (
-    "Cho, Zala, Bansal: DALL-Eval - Probing the Reasoning Skills and Social Biases of Text-to-Image Generative "
-    "Transformers. arXiv:2202.04053, first version"
-)
 _ANSWERS = ("answer", "answer-in-category")
 
 
@@ -89,10 +86,7 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(
                 prompts="bias-145", seeds=9, judges={"embed": "clip-vit-b32", "detect": "detr-resnet50"}
             ),
-            about=About(
-                citation=CITATION,
-                notes="Categories describe only how people look to a judge, not who they are.",
-            ),
+            about=BIAS,
         )
     ]
 
@@ -111,7 +105,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             name="bias-145",
             summary="145 prompts that do not specify the person, about professions, politics, objects and others.",
             options=BiasPromptOptions,
-            about=About(citation=CITATION),
+            about=PAPER,
             prompts=_neutral,
             code=("options.py", "prompts.py", "data/prompts.json"),
         )

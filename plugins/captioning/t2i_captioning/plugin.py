@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from t2i_core.api import About, Defaults, Loading, Measure, MetricInfo, Setup, hookimpl
+from t2i_core.api import Defaults, Loading, Measure, MetricInfo, Setup, hookimpl
 
+from t2i_captioning.explanations import BLEU, CIDER, METEOR, ROUGE_L, SPICE
 from t2i_captioning.options import CaptionOptions, SpiceOptions
 
 if TYPE_CHECKING:
@@ -36,11 +37,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 *(Measure(f"matches-{n}", f"N-grams of {n} words that a reference has.", 0) for n in (1, 2, 3, 4)),
             ),
             defaults=_JUDGE,
-            about=About(
-                citation="Papineni et al.: BLEU: a Method for Automatic Evaluation of Machine Translation. "
-                "ACL 2002",
-                notes="Not the mean over images: lengths and n-grams are summed first. Papers print x100.",
-            ),
+            about=BLEU,
         ),
         MetricInfo(
             name="rouge-l",
@@ -52,7 +49,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 Measure("rouge-l", "F score (beta 1.2) of the longest common subsequence.", 0, 1, facets=_FACETS),
             ),
             defaults=_JUDGE,
-            about=About(citation="Lin: ROUGE: A Package for Automatic Evaluation of Summaries. 2004"),
+            about=ROUGE_L,
         ),
         MetricInfo(
             name="cider",
@@ -62,12 +59,7 @@ def t2i_metrics() -> list[MetricInfo]:
             code=(*_CODE, "cider.py"),
             measures=(Measure("cider", "CIDEr-D, mean over images, from 0 to 10.", 0, 10, facets=_FACETS),),
             defaults=_JUDGE,
-            about=About(
-                citation="Vedantam, Zitnick, Parikh: CIDEr: Consensus-based Image Description Evaluation. "
-                "CVPR 2015. arXiv:1411.5726",
-                notes="Weights come from the run's own references: compare runs of the same prompts. Papers print "
-                "x100.",
-            ),
+            about=CIDER,
         ),
         MetricInfo(
             name="meteor",
@@ -91,12 +83,7 @@ def t2i_metrics() -> list[MetricInfo]:
             ),
             loading=Loading(check=_check_meteor),
             defaults=_JUDGE,
-            about=About(
-                citation="Denkowski, Lavie: Meteor Universal: Language Specific Translation Evaluation for Any "
-                "Target Language. WMT 2014",
-                notes="Needs t2i-captioning[java]: METEOR's jar (LGPL-2.1) and a Java runtime (GPL-2.0). Papers "
-                "print x100.",
-            ),
+            about=METEOR,
         ),
         MetricInfo(
             name="spice",
@@ -107,12 +94,7 @@ def t2i_metrics() -> list[MetricInfo]:
             measures=(Measure("spice", "F score, mean over images.", 0, 1, facets=_FACETS),),
             loading=Loading(check=_check_spice),
             defaults=_JUDGE,
-            about=About(
-                citation="Anderson et al.: SPICE: Semantic Propositional Image Caption Evaluation. ECCV 2016. "
-                "arXiv:1607.08822",
-                notes="Needs SPICE's jar and Stanford CoreNLP (GPL-3.0), which you provide; t2i's own tests have "
-                "not run them.",
-            ),
+            about=SPICE,
         ),
     ]
 

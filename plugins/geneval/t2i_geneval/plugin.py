@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from t2i_core.api import About, Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
+from .explanations import GENEVAL, PAPER
 from .options import GenEvalOptions, PromptOptions
 
 if TYPE_CHECKING:
     from .metric import GenEval
 
-CITATION = (
-    "Ghosh, Hajishirzi, Schmidt: GenEval: An Object-Focused Framework for Evaluating Text-to-Image Alignment. "
-    "NeurIPS 2023. arXiv:2310.11513"
-)
 _CODE = ("boxes.py", "colours.py", "metric.py", "options.py", "rules.py", "tasks.py")
 
 
@@ -49,7 +46,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="geneval",
             summary="Mean of six tasks' shares of correct images: objects, counts, colours, positions.",
             options=GenEvalOptions,
-            about=About(citation=CITATION),
+            about=GENEVAL,
             create=_create,
             code=_CODE,
             measures=(
@@ -80,14 +77,14 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             name="geneval",
             summary="GenEval's 553 prompts of six tasks, or those of a file in its format.",
             argument="FILE.jsonl: a record of GenEval's metadata in each line",
-            about=About(citation=CITATION),
+            about=PAPER,
             options=PromptOptions,
             prompts=_read_geneval,
         ),
         PromptSourceInfo(
             name="geneval-mini",
             summary="Prompts of GenEval's six tasks about the mini world's classes and colours.",
-            about=About(citation=CITATION),
+            about=PAPER,
             options=PromptOptions,
             prompts=_read_mini,
         ),

@@ -12,7 +12,18 @@ from t2i_heim.options import CaseOptions, SafetyOptions, TypoOptions
 if TYPE_CHECKING:
     from t2i_core.api import Metric
 
-_HEIM = "after HEIM: Lee et al.: Holistic Evaluation of Text-to-Image Models. NeurIPS 2023. arXiv:2311.04287"
+_HEIM = About(
+    citation="after HEIM: Lee et al.: Holistic Evaluation of Text-to-Image Models. NeurIPS 2023. arXiv:2311.04287",
+    bibtex="""\
+@inproceedings{lee2023heim,
+  title = {Holistic Evaluation of Text-to-Image Models},
+  author = {Lee, Tony and Yasunaga, Michihiro and Meng, Chenlin and others},
+  booktitle = {Advances in Neural Information Processing Systems (NeurIPS), Datasets and Benchmarks Track},
+  year = {2023},
+  eprint = {2311.04287},
+  archivePrefix = {arXiv}
+}""",
+)
 _ARGUMENT = "FILE or NAME: file of prompts, or prompt source"
 
 
@@ -40,10 +51,14 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(
                 seeds=4, judges={"classify": "transformers-classifier:Falconsai/nsfw_image_detection"}
             ),
-            about=About(
-                citation=_HEIM,
-                notes="A classifier errs, too. Images that the model's own safety filter blanks count as failed, "
-                "not as safe.",
+            about=_HEIM.overlay(
+                About(
+                    meaning="Share of images that a classifier calls unsafe: nudity, by default. 0 means that it "
+                    "found none; lower is better.",
+                    limits="The classifier misses some unsafe images and calls some safe ones unsafe, and knows "
+                    "only its own kinds of unsafe images. Images that the model's own safety filter blanks "
+                    "count as failed, not as safe.",
+                )
             ),
         )
     ]
@@ -61,7 +76,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             prompts=_typos,
             changes_prompts=True,
             code=("options.py", "quoted_parts.py", "typing_errors.py"),
-            about=About(citation=_HEIM),
+            about=_HEIM,
         ),
         PromptSourceInfo(
             name="recased",
@@ -71,7 +86,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             prompts=_recased,
             changes_prompts=True,
             code=("letter_case.py", "options.py", "quoted_parts.py"),
-            about=About(citation=_HEIM),
+            about=_HEIM,
         ),
     ]
 

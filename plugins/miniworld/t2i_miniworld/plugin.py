@@ -28,6 +28,7 @@ from t2i_core.api import (
 from t2i_core.api.errors import BadOption
 from t2i_core.files.package_files import digest_sources
 
+from t2i_miniworld.judge_quality import LIMITS, QUALITY
 from t2i_miniworld.options import OracleOptions, QuestionOptions, SimulatorOptions
 from t2i_miniworld.sign_classes import SIGNS
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
@@ -224,6 +225,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=_oracle_labels,
             reads_truth=True,
             code=_ORACLE,
+            about=About(quality=QUALITY["oracle"], limits=LIMITS["oracle"]),
         ),
         JudgeInfo(
             name="mini-segmenter",
@@ -235,7 +237,12 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=_segmenter_labels,
             floor=0.05,  # `segmenting.FLOOR`, without what it imports
             code=("mini_segmenter.py", "segmenter.py", "regions.py", "vocabulary.py"),
-            about=About(citation="SegFormer: Xie et al., NeurIPS 2021", licence="Apache-2.0"),
+            about=About(
+                citation="SegFormer: Xie et al., NeurIPS 2021",
+                licence="Apache-2.0",
+                quality=QUALITY["mini-segmenter"],
+                limits=LIMITS["mini-segmenter"],
+            ),
         ),
         _trained(
             "mini-classifier",
@@ -250,7 +257,6 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             "t2i-transformers/coloured-detector",
             _DETECTOR_WEIGHTS,
             "RT-DETR: Zhao et al., CVPR 2024",
-            "Counts are right for .97 of pictures with up to four objects of a kind, and .82 with five.",
         ),
         _trained(
             "mini-clip",
@@ -258,12 +264,11 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             "t2i-open-clip/open-clip",
             _CLIP_WEIGHTS,
             "CLIP: Radford et al., ICML 2021",
-            "Does not represent spatial relations.",
         ),
     ]
 
 
-def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes: str = "") -> Preset:
+def _trained(name: str, summary: str, of: str, sha256: str, citation: str) -> Preset:
     """Return a preset: another plugin's judge with weights of this plugin."""
     return Preset(
         name=name,
@@ -272,7 +277,7 @@ def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes
         argument=str(_WEIGHTS / name),
         options={"sha256": sha256},
         domain=DOMAIN,
-        about=About(citation=citation, licence="Apache-2.0", notes=notes),
+        about=About(citation=citation, licence="Apache-2.0", quality=QUALITY[name], limits=LIMITS[name]),
     )
 
 

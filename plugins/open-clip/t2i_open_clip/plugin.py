@@ -38,6 +38,13 @@ _PRESETS = {
     ),
     "openclip-vit-h14": ("ViT-H-14/laion2b_s32b_b79k", "OpenCLIP ViT-H/14, trained on LAION-2B.", _LAION, 6.0),
 }
+_QUALITY = {
+    "clip-vit-b32": "Its votes on the gender of drawn people agree with those of five people (Cohen's kappa .77), "
+    "those on race hardly (below .1; DALL-Eval, arXiv:2202.04053v1, of two models). Not measured for other uses.",
+}
+_LIMITS = (
+    "Mostly ignores the order of words, numbers and positions. Truncates texts after 77 tokens, with a warning."
+)
 _SHARED = ("checkpoint_files.py", "embedder.py", "options.py", "plugin.py", "sources.py")
 
 
@@ -68,7 +75,8 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                     citation=citation,
                     licence="MIT",
                     memory_gb=memory,
-                    notes="Truncates texts after 77 tokens, with a warning.",
+                    limits=_LIMITS,
+                    quality=_QUALITY.get(name, ""),
                 ),
             )
             for name, (argument, summary, citation, memory) in _PRESETS.items()
@@ -84,8 +92,8 @@ def _describe_hpsv2() -> Iterable[JudgeInfo | Preset]:
         "Text-to-Image Synthesis. 2023",
         licence="Apache-2.0",
         memory_gb=6.0,
-        notes="Truncates texts after 77 tokens, with a warning. A cosine, about 0.2 to 0.35; not comparable with "
-        "the other version.",
+        limits=_LIMITS,
+        notes="A cosine, about 0.2 to 0.35; not comparable with the other version.",
     )
     yield JudgeInfo(
         name="hpsv2",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api import (
-    About,
     Defaults,
     Loading,
     Measure,
@@ -22,6 +21,7 @@ from t2i_core.api import (
     hookimpl,
 )
 
+from .explanations import ABOUT_SKILLS, PAINTSKILLS, PAPER, R_PRECISION
 from .options import (
     ColorOptions,
     ConfidenceOptions,
@@ -33,10 +33,6 @@ from .options import (
 )
 from .skills import SEEDS, SKILLS, Skill
 
-CITATION = (
-    "Cho, Zala, Bansal: DALL-Eval - Probing the Reasoning Skills and Social Biases of Text-to-Image Generative "
-    "Transformers. arXiv:2202.04053, first version"
-)
 _CODE = ("decisions.py", "metrics.py", "options.py", "questions.py", "skills.py")
 
 
@@ -52,7 +48,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="paintskills",
             summary="PaintSkills: accuracy of four skills and their average.",
             options=PaintSkillsOptions,
-            about=About(citation=CITATION),
+            about=PAINTSKILLS,
             create=_metric("metrics", "PaintSkills"),
             code=_CODE,
             measures=(
@@ -92,7 +88,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="r-precision",
             summary="Is an image's own caption the nearest among other captions, by CLIP?",
             options=RetrievalOptions,
-            about=About(citation=CITATION),
+            about=R_PRECISION,
             create=_metric("r_precision", "RPrecision"),
             code=("options.py", "r_precision.py", "retrieval.py"),
             loading=Loading(weights=_find_caption_file),
@@ -107,7 +103,7 @@ def _skill(skill: Skill, summary: str, options: type[Options], cls: str, *measur
         name=f"paintskills-{skill}",
         summary=summary,
         options=options,
-        about=About(citation=CITATION),
+        about=ABOUT_SKILLS[skill],
         create=_metric("metrics", cls),
         code=_CODE,
         measures=measures,
@@ -157,7 +153,7 @@ def _source(name: str, summary: str, skills: tuple[Skill, ...]) -> PromptSourceI
         name=name,
         summary=summary,
         options=SourceOptions,
-        about=About(citation=CITATION),
+        about=PAPER,
         prompts=partial(_prompts, skills),
         loading=Loading(weights=_find_scene_file),
     )

@@ -7,6 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api import About, Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
+from .explanations import (
+    COMPBENCH,
+    COMPBENCH_PAPER,
+    DPG_BENCH,
+    DPG_PAPER,
+    DSG,
+    DSG_PAPER,
+    GENAI_PAPER,
+    GENEVAL2_PAPER,
+    SOFT_TIFA,
+    TIFA,
+    TIFA_PAPER,
+    VQASCORE,
+)
 from .options import (
     AnsweredQuestionOptions,
     CompBenchOptions,
@@ -22,16 +36,7 @@ from .options import (
 if TYPE_CHECKING:
     from t2i_core.api import Metric
 
-_DSG = "Cho et al.: Davidsonian Scene Graph. ICLR 2024. arXiv:2310.18235"
-_DPG = "Hu et al.: ELLA: Equip Diffusion Models with LLM for Enhanced Semantic Alignment. arXiv:2403.05135"
-_TIFA = "Hu et al.: TIFA. ICCV 2023. arXiv:2303.11897"
-_VQASCORE = (
-    "Lin et al.: Evaluating Text-to-Visual Generation with Image-to-Text Generation. ECCV 2024. arXiv:2404.01291"
-)
-_GENAI = "Li et al.: GenAI-Bench. arXiv:2406.13743"
-_COMPBENCH = "Huang et al.: T2I-CompBench. NeurIPS 2023. arXiv:2307.06350; T2I-CompBench++. TPAMI 2025"
-_GENEVAL2 = "Kamath et al.: GenEval 2. arXiv:2512.16853"
-
+_SPACY = "All categories but numeracy and non_spatial need t2i-questions[spacy] and spaCy's model."
 _ASKING = ("plugin.py", "options.py", "judged_questions.py", "question_metric.py", "scene_detections.py")
 _ANSWERING = {"answer": "qwen3-vl-8b"}
 _WIDEST = 0.5**0.5
@@ -58,10 +63,7 @@ def t2i_metrics() -> list[MetricInfo]:
             code=("plugin.py", "options.py", "vqascore.py"),
             measures=(_measure("vqascore", "Probability of yes, mean over images.", "*"),),
             defaults=Defaults(seeds=1, judges={"answer": "clip-flant5-xxl"}),
-            about=About(
-                citation=_VQASCORE,
-                notes="Depends on the judge: values by different models do not compare.",
-            ),
+            about=VQASCORE,
         ),
         MetricInfo(
             name="dsg",
@@ -78,7 +80,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 _measure("answer", "Share of questions with a right answer.", *_BY_CATEGORY),
             ),
             defaults=Defaults(seeds=1, judges=_ANSWERING),
-            about=About(citation=_DSG),
+            about=DSG,
         ),
         MetricInfo(
             name="dpg-bench",
@@ -91,9 +93,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 _measure("answer", "Share of questions with a right answer, parents ignored.", *_BY_CATEGORY),
             ),
             defaults=Defaults(seeds=4, judges=_ANSWERING),
-            about=About(
-                citation=_DPG, notes="Papers print x100. Published values are those of variant=reference."
-            ),
+            about=DPG_BENCH,
         ),
         MetricInfo(
             name="tifa",
@@ -107,7 +107,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 Measure("tifa-stdev", "Standard deviation over captions.", 0, _WIDEST, higher_is_better=None),
             ),
             defaults=Defaults(seeds=1, judges=_ANSWERING),
-            about=About(citation=_TIFA),
+            about=TIFA,
         ),
         MetricInfo(
             name="t2i-compbench",
@@ -121,11 +121,7 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(
                 seeds=10, judges={"answer": "blip-vqa", "detect": "detr-resnet50", "embed": "clip-vit-b32"}
             ),
-            about=About(
-                citation=_COMPBENCH,
-                notes="Report the tasks, not their mean. Published values of positions and numbers are "
-                "UniDet's, which is in no package.",
-            ),
+            about=COMPBENCH,
         ),
         MetricInfo(
             name="soft-tifa",
@@ -139,7 +135,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 _measure("probability", "Probability of the right answer, mean over questions.", *_BY_CATEGORY),
             ),
             defaults=Defaults(seeds=1, judges=_ANSWERING),
-            about=About(citation=_GENEVAL2, notes="Papers print x100."),
+            about=SOFT_TIFA,
         ),
     ]
 
@@ -155,7 +151,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             needs_argument=True,
             options=TableOptions,
             prompts=_read_dsg,
-            about=About(citation=_DSG),
+            about=DSG_PAPER,
         ),
         PromptSourceInfo(
             name="dpg-bench",
@@ -164,7 +160,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             needs_argument=True,
             options=TableOptions,
             prompts=_read_dpg,
-            about=About(citation=_DPG),
+            about=DPG_PAPER,
         ),
         PromptSourceInfo(
             name="tifa-v1",
@@ -173,7 +169,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             needs_argument=True,
             options=TifaPromptOptions,
             prompts=_read_tifa,
-            about=About(citation=_TIFA),
+            about=TIFA_PAPER,
         ),
         PromptSourceInfo(
             name="t2i-compbench",
@@ -182,10 +178,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             needs_argument=True,
             options=CompBenchPromptOptions,
             prompts=_read_compbench,
-            about=About(
-                citation=_COMPBENCH,
-                notes="All categories but numeracy and non_spatial need t2i-questions[spacy] and spaCy's model.",
-            ),
+            about=COMPBENCH_PAPER.overlay(About(notes=_SPACY)),
         ),
         PromptSourceInfo(
             name="genai-bench",
@@ -194,7 +187,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             needs_argument=True,
             options=GenAiBenchOptions,
             prompts=_read_genai,
-            about=About(citation=_GENAI),
+            about=GENAI_PAPER,
         ),
         PromptSourceInfo(
             name="geneval2",
@@ -202,7 +195,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FILE: geneval2_data.jsonl",
             needs_argument=True,
             prompts=_read_geneval2,
-            about=About(citation=_GENEVAL2, notes="The data are CC BY-NC 4.0."),
+            about=GENEVAL2_PAPER.overlay(About(notes="The data are CC BY-NC 4.0.")),
         ),
     ]
 

@@ -26,6 +26,11 @@ def t2i_judges() -> list[JudgeInfo]:
             create=_create,
             loading=Loading(weights=_list_weights, check=_check),
             about=About(
+                quality="On 288 rendered images with words on signs, of 128 to 512 pixels and half of them with "
+                "words misspelt at a rate of .3, it always agrees with the oracle whether all words are right "
+                "(docs/validation.md). Not measured on images of diffusion models.",
+                limits="Reads printed English and Chinese; small, curved or artistic letters are harder than "
+                "those of the measurement.",
                 citation="PaddleOCR 3.0 Technical Report, arXiv:2507.05595; RapidOCR",
                 licence="Apache-2.0",
                 memory_gb=0.5,

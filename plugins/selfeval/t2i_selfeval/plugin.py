@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from t2i_core.api import About, Measure, Metric, MetricInfo, Preset, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import Measure, Metric, MetricInfo, Preset, Prompt, PromptSourceInfo, Setup, hookimpl
 from t2i_core.api.errors import BadPrompts
 
+from .explanations import CLIP, ELBO, ELBO_PAPER, PAPER, SELFEVAL, WINOGROUND, WINOGROUND_CLIP
 from .options import ElboOptions, SelfEvalClipOptions, SelfEvalOptions, WinogroundOptions
-from .task_sources import CITATION
 
-ELBO_CITATION = "Li et al.: Your Diffusion Model is Secretly a Zero-Shot Classifier. ICCV 2023"
-WINOGROUND_CITATION = "Thrush et al.: Winoground - Probing Vision and Language Models. CVPR 2022"
 _CODE = (
     "ablation.py", "queries.py", "choices.py", "estimators.py", "grey.png", "metrics.py", "options.py",
     "samples.py",
@@ -85,7 +83,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="selfeval",
             summary="Accuracy of the model's own likelihood in picking an image's right caption.",
             options=SelfEvalOptions,
-            about=About(citation=CITATION),
+            about=SELFEVAL,
             create=_create("metrics", "SelfEval"),
             code=_CODE,
             measures=(
@@ -106,7 +104,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="selfeval-elbo",
             summary="SelfEval's tasks by the model's prediction errors; supports flow models too.",
             options=ElboOptions,
-            about=About(citation=ELBO_CITATION),
+            about=ELBO,
             create=_create("metrics", "SelfEvalElbo"),
             code=_CODE,
             measures=(*_DECISIONS, *_CALLS, _Z),
@@ -115,7 +113,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="selfeval-clip",
             summary="SelfEval's tasks by CLIP cosines, the paper's baseline; does not use the model.",
             options=SelfEvalClipOptions,
-            about=About(citation=CITATION),
+            about=CLIP,
             create=_create("metrics", "SelfEvalClip"),
             code=_CODE,
             measures=_DECISIONS,
@@ -124,7 +122,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="winoground",
             summary="Accuracy of the model's own likelihood in matching two captions to two images.",
             options=WinogroundOptions,
-            about=About(citation=WINOGROUND_CITATION),
+            about=WINOGROUND,
             create=_create("winoground", "Winoground"),
             code=(*_CODE, "winoground.py"),
             measures=(
@@ -141,13 +139,14 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             summary="Winoground's scores by the model's prediction errors.",
             of="t2i-selfeval/winoground",
             options={"by": "error"},
-            about=About(citation=ELBO_CITATION),
+            about=ELBO_PAPER,
         ),
         Preset(
             name="winoground-clip",
             summary="Winoground's scores by CLIP cosines; does not use the model.",
             of="t2i-selfeval/winoground",
             options={"by": "clip"},
+            about=WINOGROUND_CLIP,
         ),
     ]
 
@@ -161,7 +160,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             summary="Distinct right captions of samples, as prompts for generation.",
             argument="FILE.jsonl: samples; or SOURCE:ARGUMENT: a task source of this plugin, as clevr:CLEVR_v1.0",
             needs_argument=True,
-            about=About(citation=CITATION),
+            about=PAPER,
             prompts=_captions,
             code=("captions.py", "plugin.py", "task_options.py", "task_sources.py", "tasks/*.py"),
         )

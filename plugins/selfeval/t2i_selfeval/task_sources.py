@@ -8,6 +8,7 @@ from typing import Any
 
 from t2i_core.api import About, Prompt, PromptSourceInfo, Setup, hookimpl
 
+from .explanations import PAPER
 from .task_options import (
     HOW_TO_GET_WINOGROUND,
     AroOptions,
@@ -20,7 +21,6 @@ from .task_options import (
     TifaOptions,
 )
 
-CITATION = "SelfEval: Leveraging the discriminative nature of generative models for evaluation"
 _ARO = (
     "Yuksekgonul et al.: When and why vision-language models behave like bags-of-words, and what to do about it? "
     "ICLR 2023"
@@ -46,7 +46,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FOLDER: contains TIFA/, CLEVR_v1.0/, clevr-binding/, ARO/ and COCO/coco_karpathy_test.json",
             needs_argument=True,
             options=ProtocolOptions,
-            about=About(citation=CITATION, notes="Licences: those of the sources tifa to aro-order."),
+            about=PAPER.overlay(About(notes="Licences: those of the sources tifa to aro-order.")),
             prompts=_read("protocol"),
         ),
         PromptSourceInfo(

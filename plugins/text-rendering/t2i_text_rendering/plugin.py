@@ -39,8 +39,10 @@ def t2i_metrics() -> list[MetricInfo]:
                 absent={"read": "either `pip install 't2i[ocr]'`, or add `--judge openai:MODEL`"},
             ),
             about=About(
-                notes="The judge reads wrongly, too: give its score on images that are right as the upper bound "
-                "(option upper).",
+                meaning="Share of images in which the judge reads all words that the prompt puts in quotes. 1 "
+                "means that every text is there and spelt rightly.",
+                limits="The judge reads wrongly, too: the option upper gives its score on images that are right. "
+                "Further words in the image do not count, nor does where or how the text is written.",
             ),
         )
     ]

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api import About, Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
+from .explanations import ATTENTION, COSINE, PAPER, TIAM
 from .options import ObjectAttentionOptions, ObjectCosineOptions, TiamOptions
 from .sources import TEMPLATES
 from .templates import Template, read_template
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from .object_attention import ObjectAttention
     from .object_cosine import ObjectCosine
 
-CITATION = (
-    "Grimal, Le Borgne, Ferret, Tourille: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. "
-    "WACV 2024. arXiv:2307.05134"
-)
 _CODE = (
     "colours.py",
     "mask_measurements.py",
@@ -80,7 +77,7 @@ def _source(name: str, summary: str, template: Template) -> PromptSourceInfo:
     def prompts(_: Setup[Any]) -> Iterator[Prompt]:
         return template.prompts()
 
-    return PromptSourceInfo(name=name, summary=summary, about=About(citation=CITATION), prompts=prompts)
+    return PromptSourceInfo(name=name, summary=summary, about=PAPER, prompts=prompts)
 
 
 def _read_prompts(setup: Setup[Any]) -> Iterator[Prompt]:
@@ -95,7 +92,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="tiam",
             summary="Share of images that show all objects of the prompt in the right colours.",
             options=TiamOptions,
-            about=About(citation=CITATION),
+            about=TIAM,
             create=_create,
             code=_CODE,
             measures=MEASURES,
@@ -113,7 +110,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="object-cosine",
             summary="Similarity of the two objects of a prompt in a text encoder; uses no images.",
             options=ObjectCosineOptions,
-            about=About(citation=CITATION),
+            about=COSINE,
             create=_create_cosine,
             code=("object_cosine.py", "options.py", "sources.py", "templates.py"),
             measures=(
@@ -127,7 +124,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="object-attention",
             summary="Similarity of the two objects of a prompt in the model's own attention; uses no images.",
             options=ObjectAttentionOptions,
-            about=About(citation=CITATION),
+            about=ATTENTION,
             create=_create_attention,
             code=("object_attention.py", "options.py"),
             measures=(
@@ -155,7 +152,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             summary="Prompts from a template in a YAML file.",
             argument="FILE.yaml: the template",
             needs_argument=True,
-            about=About(citation=CITATION),
+            about=PAPER,
             prompts=_read_prompts,
         ),
     ]

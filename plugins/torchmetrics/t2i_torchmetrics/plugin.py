@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import About, Defaults, Loading, Measure, MetricInfo, Setup, hookimpl
+from t2i_core.api import Defaults, Loading, Measure, MetricInfo, Setup, hookimpl
 from t2i_core.api.errors import BadOption
 
 from t2i_torchmetrics import reference
+from t2i_torchmetrics.explanations import CLIPSCORE, CMMD, FID, INCEPTION_SCORE, KID, PRDC, VENDI
 from t2i_torchmetrics.options import (
     ClipScoreOptions,
     CmmdOptions,
@@ -37,10 +38,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="clipscore",
             summary="Similarity of image and prompt: cosine of their CLIP embeddings, at least 0.",
             options=ClipScoreOptions,
-            about=About(
-                citation="Hessel et al.: CLIPScore: A Reference-free Evaluation Metric for Image Captioning. "
-                "EMNLP 2021. arXiv:2104.08718"
-            ),
+            about=CLIPSCORE,
             create=_clipscore,
             code=(*_CODE, "clipscore.py"),
             measures=(
@@ -65,11 +63,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 Measure("fid", "Frechet distance of features.", low=0, higher_is_better=False, facets=("*",)),
             ),
             defaults=Defaults(judges={"features": "inception-v3"}),
-            about=About(
-                citation="Heusel et al.: GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash "
-                "Equilibrium. NeurIPS 2017. arXiv:1706.08500",
-                notes="Biased upward for few images; compare sets of the same size, against the same reference.",
-            ),
+            about=FID,
         ),
         MetricInfo(
             name="is",
@@ -81,16 +75,13 @@ def t2i_metrics() -> list[MetricInfo]:
                 Measure("is", "exp of the mean KL(p(y|x) || p(y)), mean over splits.", low=1, facets=("*",)),
             ),
             defaults=Defaults(judges={"classify": "inception-v3"}),
-            about=About(
-                citation="Salimans et al.: Improved Techniques for Training GANs. NeurIPS 2016. arXiv:1606.03498",
-                notes="Grows with the number of images in a split; compare sets of the same size.",
-            ),
+            about=INCEPTION_SCORE,
         ),
         MetricInfo(
             name="kid",
             summary="Distance of the images from reference images: kernel distance of Inception features.",
             options=KidOptions,
-            about=About(citation="Binkowski et al.: Demystifying MMD GANs. ICLR 2018. arXiv:1801.01401"),
+            about=KID,
             create=_kid,
             code=(*_OF_DISTANCES, "kid.py"),
             loading=Loading(weights=_reference, check=_check_images),
@@ -108,10 +99,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="cmmd",
             summary="Distance of the images from reference images: kernel distance of CLIP embeddings.",
             options=CmmdOptions,
-            about=About(
-                citation="Jayasumana et al.: Rethinking FID: Towards a Better Evaluation Metric for Image "
-                "Generation. CVPR 2024. arXiv:2401.09603"
-            ),
+            about=CMMD,
             create=_cmmd,
             code=(*_OF_DISTANCES, "blocks.py", "cmmd.py", "subsets.py"),
             loading=Loading(weights=_reference, check=_check_images),
@@ -124,11 +112,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="prdc",
             summary="Precision, recall, density and coverage of the images against reference images.",
             options=PrdcOptions,
-            about=About(
-                citation="Naeem et al.: Reliable Fidelity and Diversity Metrics for Generative Models. ICML 2020. "
-                "arXiv:2002.09797; precision and recall: Kynkäänniemi et al., NeurIPS 2019, arXiv:1904.06991",
-                notes="Depends on the number of images of both sides; compare sets of the same size.",
-            ),
+            about=PRDC,
             create=_prdc,
             code=(*_OF_DISTANCES, "blocks.py", "neighbourhoods.py", "prdc.py", "subsets.py"),
             loading=Loading(weights=_reference, check=_check_images),
@@ -155,11 +139,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="vendi",
             summary="Variety of the images: their effective number.",
             options=VendiOptions,
-            about=About(
-                citation="Friedman and Dieng: The Vendi Score: A Diversity Evaluation Metric for Machine "
-                "Learning. TMLR 2023. arXiv:2210.02410",
-                notes="Grows with the number of images; compare sets of the same size.",
-            ),
+            about=VENDI,
             create=_vendi,
             code=(*_CODE, "cmmd.py", "vendi.py"),
             measures=(Measure("vendi", "Effective number of different images.", low=1, facets=("*",)),),

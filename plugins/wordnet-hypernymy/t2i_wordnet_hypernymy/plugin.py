@@ -21,6 +21,19 @@ from t2i_core.api import (
     hookimpl,
 )
 
+from .explanations import (
+    CALIBRATION,
+    COHYPONYM,
+    HYPERNYM,
+    HYPERNYMY,
+    HYPONYM_COSINE,
+    ISP,
+    LEMMA,
+    SCS,
+    SPECIFICITY,
+    SYNSET_IS,
+    TAXONOMY,
+)
 from .options import (
     HypernymyOptions,
     HyponymCosineOptions,
@@ -34,14 +47,6 @@ from .options import (
     SynsetPromptOptions,
 )
 
-HYPERNYMY = (
-    "Baryshnikov, Ryabinin: Hypernymy Understanding Evaluation of Text-to-Image Models via WordNet Hierarchy. "
-    "2023. arXiv:2310.09247"
-)
-TAXONOMY = (
-    "Moskvoretskii et al.: Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchmark. 2025. "
-    "arXiv:2503.10357"
-)
 ALL = ("*",)
 """Scores are broken down by all facets of the prompts: the taxonomy paper's subsets, a user's own columns."""
 
@@ -82,7 +87,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 ),
             ),
             defaults=defaults,
-            about=About(citation=HYPERNYMY),
+            about=ISP,
             **classes,
         ),
         MetricInfo(
@@ -111,10 +116,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 Measure("scs-of-images", "SCS of fewer images per synset.", low=0, facets=("images",)),
             ),
             defaults=defaults,
-            about=About(
-                citation=HYPERNYMY,
-                notes="SCS grows with the number of images per synset: compare models on the same seeds.",
-            ),
+            about=SCS,
             **classes,
         ),
         MetricInfo(
@@ -124,7 +126,7 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_metric("metrics", "SynsetIs"),
             measures=(Measure("synset-is", "exp of the mean KL(p(y|x) || mean p) over all classes.", low=1),),
             defaults=defaults,
-            about=About(citation=HYPERNYMY),
+            about=SYNSET_IS,
             **classes,
         ),
         MetricInfo(
@@ -132,7 +134,7 @@ def t2i_metrics() -> list[MetricInfo]:
             version=2,
             summary="Closeness of a synset to its hyponyms among the classes in a text encoder; uses no images.",
             options=HyponymCosineOptions,
-            about=About(citation=HYPERNYMY),
+            about=HYPONYM_COSINE,
             create=_metric("texts", "HyponymCosine"),
             code=(*_CODE, "texts.py", "templates.py", "classes.py", "data/imagenet-1k.txt", "data/mini-world.txt"),
             loading=Loading(weights=_find_files),
@@ -144,7 +146,7 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="calibration",
             summary="Does a classifier's confidence match its accuracy? For labelled images, not generated ones.",
-            about=About(citation=HYPERNYMY),
+            about=CALIBRATION,
             create=_metric("calibration", "Calibration"),
             code=(*_CODE, "calibration.py"),
             measures=(
@@ -154,13 +156,16 @@ def t2i_metrics() -> list[MetricInfo]:
             ),
             defaults=Defaults(judges={"classify": "vit-b16"}),
         ),
-        _similarity("lemma-similarity", "LemmaSimilarity", "the prompt's word"),
-        _similarity("hypernym-similarity", "HypernymSimilarity", "the words directly above its synset"),
-        _similarity("cohyponym-similarity", "CohyponymSimilarity", "the words for its synset's cohyponyms"),
+        _similarity("lemma-similarity", "LemmaSimilarity", "the prompt's word", LEMMA),
+        _similarity("hypernym-similarity", "HypernymSimilarity", "the words directly above its synset", HYPERNYM),
+        _similarity(
+            "cohyponym-similarity", "CohyponymSimilarity", "the words for its synset's cohyponyms", COHYPONYM
+        ),
         _similarity(
             "specificity",
             "Specificity",
             "the prompt's word, divided by that to the words for its synset's cohyponyms",
+            SPECIFICITY,
             Measure(
                 "hypernym-over-cohyponyms",
                 "The formula as printed in the paper.",
@@ -174,13 +179,19 @@ def t2i_metrics() -> list[MetricInfo]:
 
 
 def _similarity(
-    name: str, cls: str, to: str, *further: Measure, low: str = "least", high: str | None = "greatest"
+    name: str,
+    cls: str,
+    to: str,
+    about: About,
+    *further: Measure,
+    low: str = "least",
+    high: str | None = "greatest",
 ) -> MetricInfo:
     return MetricInfo(
         name=name,
         summary=f"CLIP similarity of an image to {to}.",
         options=SimilarityOptions,
-        about=About(citation=TAXONOMY),
+        about=about,
         create=_metric("similarities", cls),
         code=(*_CODE, "similarities.py"),
         loading=Loading(weights=_find_taxonomy_file),
@@ -213,7 +224,7 @@ def _source(
     name: str,
     summary: str,
     options: type[Options],
-    citation: str,
+    paper: About,
     function: str,
     labels: bool = False,
     argument: str | None = None,
@@ -227,7 +238,7 @@ def _source(
         name=name,
         summary=summary,
         options=options,
-        about=About(citation=citation),
+        about=paper,
         prompts=prompts,
         reads_labels=labels,
         argument=argument,
@@ -247,7 +258,7 @@ def _file_source(name: str, summary: str, argument: str, function: str) -> Promp
         argument=argument,
         needs_argument=True,
         options=PhraseOptions,
-        about=About(citation=TAXONOMY),
+        about=TAXONOMY,
         prompts=prompts,
     )
 

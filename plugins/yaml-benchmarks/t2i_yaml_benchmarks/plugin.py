@@ -42,6 +42,12 @@ def t2i_metrics() -> list[MetricInfo]:
             loading=Loading(weights=_list_files),
             measures=(Measure("score", "The score of an image by the file's rule.", facets=("*",)),),
             describe=_describe,
+            about=About(
+                meaning="Score of the images by the rule of the benchmark's file, from the answers to its "
+                "questions.",
+                limits="What the file does not ask about does not count, and the judges' wrong answers are part "
+                "of the score.",
+            ),
         )
     ]
 
@@ -103,6 +109,6 @@ def _describe(argument: str | None, options: Options) -> MetricInfo:
             seeds=benchmark.seeds,
             judges=benchmark.judges,
         ),
-        about=About(citation=benchmark.citation),
+        about=info.about.overlay(About(citation=benchmark.citation)),
         version=number_version(file),
     )
