@@ -11,7 +11,7 @@ from .citation import Citation
 from .judges import ReadJudge
 from .metric_results import MetricResults
 from .outcomes import find_outcome
-from .weak_spots import WeakSpot, list_weak_spots
+from .weak_spots import Level, WeakSpot, list_weak_spots
 
 MOST_LINES = 4
 """Maximum number of lines of an answer."""
@@ -35,6 +35,23 @@ class BestLine:
 
 
 @dataclass(frozen=True)
+class WorstLine:
+    """A level at which models are weakest.
+
+    Attributes:
+        metric: The metric.
+        models: The models in words.
+        level: The level in words.
+        scores: Its score with interval; of several models, the range of their scores.
+    """
+
+    metric: str
+    models: str
+    level: str
+    scores: str
+
+
+@dataclass(frozen=True)
 class PageAnswers:
     """The answers.
 
@@ -46,7 +63,7 @@ class PageAnswers:
     """
 
     best: Sequence[BestLine]
-    worst: Sequence[WeakSpot]
+    worst: Sequence[WorstLine]
     judges: Sequence[ReadJudge]
     citation: Citation
     most: int = field(default=MOST_LINES)
@@ -61,7 +78,27 @@ def answer(groups: Sequence[MetricResults], judges: Sequence[ReadJudge], citatio
         citation: How to repeat the run.
     """
     best = [line for group in groups for line in _find_best(group)]
-    return PageAnswers(best, _order_by_model(list_weak_spots(groups)), judges, citation)
+    return PageAnswers(best, list(_list_worst(groups)), judges, citation)
+
+
+def _list_worst(groups: Sequence[MetricResults]) -> Iterator[WorstLine]:
+    """Yield at what each model is weakest; the models that share a level are one line if they are many."""
+    spots = _order_by_model(list_weak_spots(groups))
+    if len({spot.model for spot in spots}) <= MOST_LINES:
+        for spot in spots:
+            score = f"{format_number(spot.score.value)} {format_interval(spot.score.ci)}"
+            yield WorstLine(spot.metric, spot.model, spot.level.name, score)
+        return
+    models = {group.title: group.models for group in groups}
+    shared: dict[tuple[str, Level], list[WeakSpot]] = {}
+    for spot in spots:
+        shared.setdefault((spot.metric, spot.level), []).append(spot)
+    for (metric, level), own in sorted(shared.items(), key=lambda each: -len(each[1])):
+        who = own[0].model if len(own) == 1 else f"{len(own)} of {models[metric]}"
+        values = sorted({spot.score.value for spot in own if spot.score.value is not None})
+        yield WorstLine(
+            metric, who, level.name, " to ".join(map(format_number, dict.fromkeys((values[0], values[-1]))))
+        )
 
 
 def _order_by_model(spots: Sequence[WeakSpot]) -> list[WeakSpot]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from t2i_core.results.result import Result
 from t2i_core.results.run import Run
 
 from .metric_results import MetricResults
@@ -18,11 +19,13 @@ class Citation:
 
     Attributes:
         command: The command line.
+        signatures: The signature lines of results, each with its metric; with the models, if their lines differ.
         entries: BibTeX of the metrics' papers, without repetitions.
         sources: Papers or sources of metrics without BibTeX, by metric.
     """
 
     command: str
+    signatures: Sequence[tuple[str, str]] = ()
     entries: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()
 
@@ -42,7 +45,20 @@ def cite_run(run: Run, groups: Sequence[MetricResults]) -> Citation:
     infos = {group.results[0].metric: group.info for group in groups if group.results and group.info is not None}
     entries = dict.fromkeys(info.about.bibtex.strip() for info in infos.values() if info.about.bibtex)
     sources = [(name, i.about.citation) for name, i in infos.items() if i.about.citation and not i.about.bibtex]
-    return Citation(_write_command(run.manifest.command), list(entries), sources)
+    return Citation(
+        _write_command(run.manifest.command), list(_list_signatures(run.results)), list(entries), sources
+    )
+
+
+def _list_signatures(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    """Yield the signature lines of results, once for the models that share one."""
+    by_title: dict[str, dict[str, list[str]]] = {}
+    for each in results:
+        if each.signature is not None:
+            by_title.setdefault(each.title, {}).setdefault(each.signature, []).append(each.label)
+    for title, lines in by_title.items():
+        for line, labels in lines.items():
+            yield (title if len(lines) == 1 else f"{title} of {', '.join(labels)}"), line
 
 
 def _write_command(words: Sequence[str]) -> str:

@@ -68,6 +68,14 @@ class MetricResults:
         return [result.label for result in self.scored]
 
     @property
+    def models(self) -> str:
+        """The number of models in words; of settings, if they are one model under several."""
+        n = len(self.scored)
+        if n > 1 and is_sweep(self.scored):
+            return f"{n} settings of {self.scored[0].model}"
+        return f"{n} models"
+
+    @property
     def standings(self) -> list[Standing]:
         """The models with the ranks that each may have, the best first."""
         return rank_models(self.scored, self.comparisons)
@@ -95,6 +103,7 @@ def group_results(
     """
     results = list(results)
     bounds = list_bound_labels(results)
+    results, comparisons = _shorten_labels(results, comparisons)
     by_title: dict[str, list[Result]] = {}
     for result in results:
         by_title.setdefault(result.title, []).append(result)
@@ -112,6 +121,28 @@ def group_results(
         )
         for title, own in by_title.items()
     ]
+
+
+def is_sweep(results: Sequence[Result]) -> bool:
+    """Return whether all results are of one model, under several settings."""
+    return len({each.model for each in results}) == 1 and any(each.settings for each in results)
+
+
+def _shorten_labels(
+    results: list[Result], comparisons: Sequence[Comparison]
+) -> tuple[list[Result], Sequence[Comparison]]:
+    """Return the results of a sweep without the words that all its labels share; others as they are."""
+    labels = list(dict.fromkeys(each.label for each in results))
+    if len(labels) < 2 or not is_sweep(results):
+        return results, comparisons
+    shared = set.intersection(*(set(label.split(" ")) for label in labels))
+    short = {label: " ".join(word for word in label.split(" ") if word not in shared) for label in labels}
+    if not all(short.values()) or len(set(short.values())) < len(labels):
+        return results, comparisons
+    return (
+        [each.model_copy(update={"label": short[each.label]}) for each in results],
+        [each.model_copy(update={"a": short[each.a], "b": short[each.b]}) for each in comparisons],
+    )
 
 
 def _correct(group: MetricResults) -> MetricResults:

@@ -43,12 +43,14 @@ class WeakSpot:
         model: Label of the model.
         level: The level.
         score: The score of this level.
+        is_clear: True if its interval lies apart from that of the model's best level.
     """
 
     metric: str
     model: str
     level: Level
     score: Score
+    is_clear: bool = False
 
 
 def list_levels(group: MetricResults) -> list[Level]:
@@ -113,24 +115,24 @@ def find_weak_spot(group: MetricResults, result: Result, levels: Sequence[Level]
     A level with few samples has a wide interval and is not found by chance alone.
 
     Returns:
-        The level; None if the metric has no direction, or the model scores nowhere worse than overall.
+        The level; None if the metric has no direction, or the model scores the same at all levels.
     """
-    if group.higher_is_better is None or result.score is None:
+    if group.higher_is_better is None:
         return None
-    found: list[tuple[float, float, Level, Score]] = []
+    sign = 1 if group.higher_is_better else -1
+    found: list[tuple[float, float, float, Level, Score]] = []
     for level in list_levels(group) if levels is None else levels:
         score = find_score(result, level)
         if score is None or score.value is None:
             continue
-        low, high = score.ci
-        end = high if group.higher_is_better else low
-        sign = 1 if group.higher_is_better else -1
-        if end is not None and sign * score.value < sign * result.score:
-            found.append((sign * end, sign * score.value, level, score))
-    if not found:
+        bad, good = score.ci if group.higher_is_better else score.ci[::-1]
+        if bad is not None and good is not None:
+            found.append((sign * good, sign * score.value, sign * bad, level, score))
+    if len({value for _, value, *_ in found}) < 2:
         return None
-    *_, level, score = min(found, key=lambda each: each[:2])
-    return WeakSpot(group.title, result.label, level, score)
+    end, _, _, level, score = min(found, key=lambda each: each[:2])
+    best = max(bad for _, _, bad, *_ in found)
+    return WeakSpot(group.title, result.label, level, score, end < best)
 
 
 def list_weak_spots(groups: Iterable[MetricResults]) -> list[WeakSpot]:
