@@ -41,7 +41,7 @@ class Thumbnails:
     def __iter__(self) -> Iterator[str]:
         """Yield parts of `CHUNK` lines. Each line is a WebP file in base64, or empty without a picture."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow releases the interpreter lock while it works
-            done = _map_ahead(pool, self._text, range(len(self.pictures)))
+            done = _map_ahead(pool, self.encode, range(len(self.pictures)))
             while part := list(islice(done, CHUNK)):
                 yield "\n".join(part)
 
@@ -62,7 +62,8 @@ class Thumbnails:
         picture = self.pictures[place]
         return picture is not None and picture.refused is None
 
-    def _text(self, place: int) -> str:
+    def encode(self, place: int) -> str:
+        """Return a picture as a WebP file in base64; empty without one, or if it cannot be read."""
         picture = self.pictures[place]
         if picture is None:
             return ""

@@ -71,6 +71,9 @@ def write(folder: Path) -> Path:
         pictures=pictures,
         n_images=IMAGES,
         most_rows=1,
+        mistakes={},
+        overlays={},
+        templates=tuple,
         gallery=lambda: about,
     )
     return page

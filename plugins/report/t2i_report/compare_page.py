@@ -62,6 +62,7 @@ def write_comparison(
         pictures=pictures,
         n_images=len(columns.cells),
         most_prompts=MOST_ROWS,
+        templates=tuple,
         gallery=lambda: {
             "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
             "side": side,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -21,7 +22,7 @@ MOST_LEVELS = 500
 
 _COLUMNS = {
     *("metric", "model", "model_a", "model_b", "prompt", "cluster", "seed", "seeds", "left_out", "measure"),
-    *("value", "by", "title"),
+    *("value", "because", "by", "title"),
 }
 """Columns of measurements.csv that are not facets."""
 
@@ -40,6 +41,7 @@ class ShownImage:
         seed: The seed.
         picture: The image, or None.
         why: The reason for the missing image.
+        size: Width and height of the image in pixels, or None.
     """
 
     model: str
@@ -48,6 +50,7 @@ class ShownImage:
     seed: int
     picture: Image | None
     why: str = ""
+    size: tuple[int, int] | None = None
 
     @property
     def prompt_key(self) -> str:
@@ -88,22 +91,41 @@ class Gallery:
         images: The images.
         columns: Measured values.
         facets: Level of each image, by name of the facet; None if it has none.
+        tables: Measurements of each run, of single images or of all images of a model for a prompt. Models have
+            their names in the gallery, prompts are `ShownImage.prompt_key`, and a column `title` is added.
     """
 
     images: list[ShownImage]
     columns: list[GalleryColumn] = field(default_factory=list)
     facets: dict[str, list[str | None]] = field(default_factory=dict)
+    tables: list[pd.DataFrame] = field(default_factory=list)
 
     @property
     def pictures(self) -> list[Image | None]:
         """Picture of each image."""
         return [image.picture for image in self.images]
 
-    def plain(self, damaged: Mapping[int, str]) -> dict[str, Any]:
+    @cached_property
+    def places(self) -> dict[tuple[str, str, int], int]:
+        """Index of each image, by model, `ShownImage.prompt_key` and seed."""
+        return {(each.model, each.prompt_key, each.seed): place for place, each in enumerate(self.images)}
+
+    @cached_property
+    def _first(self) -> dict[tuple[str, str], int]:
+        return {(each.model, each.prompt_key): place for place, each in reversed(list(enumerate(self.images)))}
+
+    def find(self, model: str, prompt_key: str, seed: int | None) -> int | None:
+        """Return the index of an image, or, with seed None, of the first of a prompt; None without one."""
+        if seed is None:
+            return self._first.get((model, prompt_key))
+        return self.places.get((model, prompt_key, seed))
+
+    def plain(self, damaged: Mapping[int, str], evidence: Sequence[str] = ()) -> dict[str, Any]:
         """Return the gallery as data for the page's script.
 
         Args:
             damaged: Why a picture cannot be shown, by its index.
+            evidence: Titles of the metrics whose evidence the page has.
         """
         prompts = dict.fromkeys((image.prompt, image.text) for image in self.images)
         models = dict.fromkeys(image.model for image in self.images)
@@ -111,6 +133,7 @@ class Gallery:
         model_numbers = {model: number for number, model in enumerate(models)}
         return {
             "chunk": CHUNK,
+            "evidence": [escape_control_characters(title) for title in evidence],
             "sides": 1,
             "models": [escape_control_characters(model) for model in models],
             "prompts": [[escape_control_characters(id), escape_control_characters(text)] for id, text in prompts],
@@ -156,26 +179,33 @@ def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> G
             if place not in found or found[place].picture is None:
                 found[place] = image
     shown = Gallery(list(found.values()))
-    tables = [_table(run, own) for run, own in zip(runs, names, strict=True)]
-    shown.columns = list(_columns(shown.images, tables, run_names(runs), measures))
-    shown.facets = _facets(shown.images, tables)
+    shown.tables = [_table(run, own) for run, own in zip(runs, names, strict=True)]
+    shown.columns = list(_columns(shown.images, shown.tables, run_names(runs), measures))
+    shown.facets = _facets(shown.images, shown.tables)
     return shown
 
 
 def _images(run: Run, names: Mapping[str, str]) -> Iterable[ShownImage]:
     samples, images = run.samples(), run.images()
-    rows = samples[["model", "prompt", "text", "seed", "status", "reason"]].itertuples(index=False, name=None)
-    for (model, prompt, text, seed, status, reason), image in zip(rows, images, strict=True):
+    columns = ["model", "prompt", "text", "seed", "status", "reason", "width", "height"]
+    rows = samples[columns].itertuples(index=False, name=None)
+    for (model, prompt, text, seed, status, reason, width, height), image in zip(rows, images, strict=True):
         why = "" if image is not None else f"{status}: {_text(reason)}"
-        yield ShownImage(names[model], prompt, _text(text), int(seed), image, why)
+        size = None if pd.isna(width) or pd.isna(height) else (int(width), int(height))
+        yield ShownImage(names[model], prompt, _text(text), int(seed), image, why, size)
 
 
 def _text(cell: Any) -> str:
     return "" if pd.isna(cell) else str(cell)
 
 
+def key_prompts(run: Run) -> dict[str, str]:
+    """Return the `ShownImage.prompt_key` of each prompt of a run, by its id."""
+    samples = run.samples().drop_duplicates("prompt")
+    return {id: f"{id}\0{_text(text)}" for id, text in zip(samples["prompt"], samples["text"], strict=True)}
+
+
 def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
-    """Return the measurements of single images, or of all images of a model for a prompt."""
     if "measurements.csv" not in run.manifest.files:
         return pd.DataFrame()
     table = run.measurements()
@@ -184,9 +214,8 @@ def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
     table = table.dropna(subset=["model", "prompt"])
     if "seed" not in table:
         table["seed"] = pd.array([None] * len(table), "Int64")
-    samples = run.samples().drop_duplicates("prompt")
-    texts = dict(zip(samples["prompt"], samples["text"].fillna(""), strict=True))
-    keys = [f"{id}\0{texts.get(id, '')}" for id in table["prompt"]]
+    known = key_prompts(run)
+    keys = [known.get(id, f"{id}\0") for id in table["prompt"]]
     by = table["by"].fillna("") if "by" in table else [""] * len(table)
     titles = [make_title(metric, judges or None) for metric, judges in zip(table["metric"], by, strict=True)]
     return table.assign(model=table["model"].map(names), prompt=keys, title=titles)

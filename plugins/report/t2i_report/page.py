@@ -14,8 +14,10 @@ from t2i_core.results.html_parts import embed_json, make_policy
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.output_file import write_atomically
 
-SCRIPTS = ("hover.js", "copy.js", "gallery.js")
+SCRIPTS = ("hover.js", "copy.js", "pictures.js", "gallery.js")
 """Scripts of a page, in the order in which they run. Each does nothing on a page without its elements."""
+
+STYLES = ("page.css", "pictures.css")
 
 _STATIC = files(__package__) / "static"
 
@@ -60,7 +62,7 @@ def write_page(target: Path, template: str, **known: Any) -> None:
     Raises:
         BadFolder: If the file cannot be written.
     """
-    style = PAGE_STYLE + _read_static("page.css")
+    style = PAGE_STYLE + "".join(map(_read_static, STYLES))
     script = "".join(map(_read_static, SCRIPTS))
     known |= {
         "style": Markup(style),

@@ -19,9 +19,11 @@ from t2i_core.results.table_format import format_table
 from t2i_core.results.thumbnails import Thumbnails
 
 from .drawing import DrawnFigure, draw_figure
+from .evidence import find_overlays, list_templates, list_titles
 from .gallery import gallery
 from .looks import analyze_looks
 from .method import MOST_ROWS
+from .mistakes import find_mistakes, group_mistakes
 from .names import run_names
 from .page import write_page
 from .run_record import RunRecord, group_run, record_run
@@ -101,6 +103,7 @@ def write_report(
             warn(f"{run.path}: {fault}")
     shown = gallery(runs, measures)
     pictures = Thumbnails(shown.pictures, side)
+    overlays = find_overlays(runs, shown, side)
     write_page(
         target,
         "report.html",
@@ -113,8 +116,11 @@ def write_report(
         gallery=lambda: {
             "id": digest_data([run.manifest.plan for run in runs]),
             "side": side,
-            **shown.plain(pictures.damaged),
+            **shown.plain(pictures.damaged, list_titles(overlays)),
         },
+        mistakes=group_mistakes(find_mistakes(runs, shown, measures, overlays)),
+        overlays=overlays,
+        templates=lambda: list_templates(overlays),
         most_rows=MOST_ROWS,
     )
     pictures.report_missing(warn)

@@ -184,6 +184,9 @@ def test_of_ten_thousand_only_those_in_view_are_there(browser: Any, tmp_path: Pa
         "pictures": pictures,
         "n_images": 10_000,
         "most_rows": 1,
+        "mistakes": {},
+        "overlays": {},
+        "templates": tuple,
     }
     write_page(target, "report.html", gallery=lambda: {"id": "many", "side": 160, **wall.plain({})}, **known)
     reader = Reader(browser, target)

@@ -1,25 +1,9 @@
 "use strict";
 (() => {
-  if (!document.getElementById("data")) return;
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const $ = (id) => document.getElementById(id);
+  if (!t2i) return;
+  const { data, $, make, picture } = t2i;
   const total = data.model.length;
   const sides = data.sides;
-
-  // pictures: a part of the page is read when one of its pictures comes into view; the last parts are cached
-  const REMEMBERED = 48;
-  const parts = new Map();
-  function picture(place) {
-    const number = Math.floor(place / data.chunk);
-    let lines = parts.get(number);
-    if (lines === undefined) {
-      lines = $(`pictures-${number}`).textContent.split("\n");
-      parts.set(number, lines);
-      if (parts.size > REMEMBERED) parts.delete(parts.keys().next().value);
-    }
-    const line = lines[place % data.chunk];
-    return line ? `data:image/webp;base64,${line}` : "";
-  }
 
   // tags of each picture, stored in this browser
   const SHELF = `t2i-report:${data.id}`;
@@ -43,12 +27,6 @@
   }
   const knownTags = () => [...new Set([...tags.values()].flat())].sort();
 
-  function make(name, text, className) {
-    const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
-    if (className) made.className = className;
-    return made;
-  }
   function fill(select, entries) {
     const before = select.value;
     select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
