@@ -376,7 +376,9 @@ def attempt_all(run: Path, folder: Path) -> None:
     attempt(app, "analyze", run, "--json", "--out", folder / "analyses")
     attempt(report_app, run, "--out", folder / "report.html")
     for table in ("scores", "rows", "comparisons"):
-        attempt(report_app, run, "--format", "markdown", "--table", table)
+        attempt(report_app, run, "--format", "csv", "--table", table)
+    for how in ("latex", "markdown", "typst"):
+        attempt(report_app, run, "--format", how)
     attempt(compare_app, run, run, "--out", folder / "compare.html")
 
 

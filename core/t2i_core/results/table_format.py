@@ -8,13 +8,14 @@ For people, a value and its interval stand in one cell: of a column X that is fo
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..api.terminal import make_table, shown
 from ..api.text import escape_control_characters
 from ..files.spreadsheet import escape_table
+from .markup import escape_latex, escape_markdown, join_latex_cells
 from .number_format import format_interval, format_number, format_p_value
 
 if TYPE_CHECKING:
@@ -133,30 +134,17 @@ def format_table(table: pd.DataFrame, how: TableFormat, limit: int | None = None
             return _format_html(make_cells(table, limit))
 
 
-_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|`*_[]<>"})
-"""Characters that would end a cell, start a tag or act as markup."""
-
-
 def _format_markdown(cells: Cells) -> str:
     def line(row: Sequence[str]) -> str:
-        return f"| {' | '.join(cell.translate(_MARKDOWN) for cell in row)} |\n"
+        return f"| {' | '.join(map(escape_markdown, row))} |\n"
 
     rule = "".join("---:|" if number else "---|" for number in cells.numeric)
     return "".join([line(cells.titles), f"|{rule}\n", *map(line, cells.rows)])
 
 
-_LATEX: Mapping[int, str] = str.maketrans(
-    {sign: f"\\{sign}" for sign in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
-)
-
-
 def _format_latex(cells: Cells) -> str:
     def line(row: Sequence[str]) -> str:
-        plain = [cell.translate(_LATEX) for cell in row]
-        # LaTeX would read a bracket after the end of a line as its argument
-        return f"{' & '.join(f'{{{cell}}}' if cell.startswith('[') else cell for cell in plain)} \\\\\n"
+        return f"{join_latex_cells(list(map(escape_latex, row)))}\n"
 
     form = "".join("r" if number else "l" for number in cells.numeric)
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,9 @@ analyze_app = typer.Typer(add_completion=False)
 power_app = typer.Typer(add_completion=False)
 
 _PICTURES = "Pictures"
+_TABLES = "Tables"
+_PAPER = ("latex", "markdown", "typst")
+_DATA = ("csv", "parquet", "json")
 
 SideOption = Annotated[
     int,
@@ -55,23 +59,34 @@ def _print_size(page: Path) -> None:
     print(f"{page} ({format_size(page.stat().st_size)})", file=sys.stderr)
 
 
-def _check_table(how: str, table: str | None) -> None:
-    """Check that --table is not combined with a page.
+FormatOption = Annotated[
+    Literal["html", "latex", "markdown", "typst", "csv", "parquet", "json"],
+    typer.Option(
+        "--format",
+        help="Write a page (html), a table for a paper (latex, markdown, typst), or data (csv, parquet, json).",
+    ),
+]
+
+
+def _check_options(how: str, formats: Sequence[str], options: Mapping[str, object]) -> None:
+    """Check that options of some formats are not combined with another one.
 
     Raises:
-        BadOption: If it is.
+        BadOption: If they are.
     """
     from t2i_core.api.errors import BadOption
 
-    if how == "html" and table is not None:
-        raise BadOption(f"--table {table}: a page has all tables; name a --format other than html")
+    for name, value in options.items():
+        if value is not None and how not in formats:
+            raise BadOption(f"{name} has no effect with --format {how}; name --format {', '.join(formats)}")
 
 
 @report_app.command(
     epilog=write_examples(
         "t2i report t2i-runs/tiam-mini-5bb8ba14",
         "t2i report RUN RUN --out results.html",
-        "t2i report RUN --format latex > table.tex",
+        "t2i report RUN RUN --format latex --out table.tex",
+        "t2i report RUN --format markdown --columns geneval,geneval.counting,tiam --digits 2",
         "t2i report RUN --format csv --table rows --out values.csv",
     )
 )
@@ -83,43 +98,71 @@ def report(
             "--out", metavar="FILE", help="Output file. Default: report.html; for tables, standard output."
         ),
     ] = None,
-    how: Annotated[
-        Literal["html", "csv", "parquet", "json", "markdown", "latex"],
-        typer.Option("--format", help="Write a page (html), or a table."),
-    ] = "html",
+    how: FormatOption = "html",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="NAMES",
+            help="Columns of a table for a paper, separated by commas: metrics, named scores (geneval.counting), "
+            "facets (tiam.object, tiam.object=car); may be repeated. Default: the headline of every metric.",
+            rich_help_panel=_TABLES,
+        ),
+    ] = None,
+    digits: Annotated[
+        int | None,
+        typer.Option("--digits", min=0, max=10, help="Decimals of a table for a paper.", rich_help_panel=_TABLES),
+    ] = None,
+    uncertainty: Annotated[
+        Literal["bounds", "half-width", "none"] | None,
+        typer.Option(
+            "--uncertainty",
+            help="Beside each score of a table for a paper: its interval (bounds, the default), half the width of "
+            "its interval, or nothing.",
+            rich_help_panel=_TABLES,
+        ),
+    ] = None,
     table: Annotated[
         Literal["scores", "rows", "comparisons"] | None,
         typer.Option(
             "--table",
-            help="Which table: scores (default), all measured values (rows), or paired comparisons.",
+            help="Data to write: scores (default), all measured values (rows), or paired comparisons.",
+            rich_help_panel=_TABLES,
         ),
     ] = None,
     side: SideOption = 160,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Write a report of runs as one HTML file, or their numbers as a table.
+    """Write a report of runs as one HTML file, a table for a paper, or their numbers as data.
 
     The page has scores with intervals, comparisons, analyses, failures and a gallery of the images, and needs no
     other file. Nothing is generated or judged.
     """
+    from t2i_core.api.resolver import installed_resolver
     from t2i_core.results.run import load_finished_run
 
-    _check_table(how, table)
+    _check_options(how, _DATA, {"--table": table})
+    _check_options(how, _PAPER, {"--columns": columns, "--digits": digits, "--uncertainty": uncertainty})
     read = list({run.folder: run for run in (load_finished_run(run, images_from or ()) for run in runs)}.values())
-    if how == "html":
-        from t2i_core.api.resolver import installed_resolver
+    match how:
+        case "latex" | "markdown" | "typst":
+            from .paper_formats import format_paper_table
+            from .paper_table import make_paper_table
+            from .tables import write_text
 
-        from .report import write_report
+            made = make_paper_table(read, installed_resolver(), columns or [], digits, uncertainty or "bounds")
+            write_text(format_paper_table(made, how), out)
+        case "csv" | "parquet" | "json":
+            from .tables import comparisons, measurements, scores, write_table
 
-        page = out or Path("report.html")
-        write_report(read, page, installed_resolver(), side, _warn)
-        _print_size(page)
-    else:
-        from .tables import comparisons, measurements, scores, write_table
+            write = {"scores": scores, "rows": measurements, "comparisons": comparisons}[table or "scores"]
+            write_table(write(read), how, out)
+        case "html":
+            from .report import write_report
 
-        write_table(
-            {"scores": scores, "rows": measurements, "comparisons": comparisons}[table or "scores"](read), how, out
-        )
+            page = out or Path("report.html")
+            write_report(read, page, installed_resolver(), side, _warn)
+            _print_size(page)
 
 
 @compare_app.command(
@@ -141,13 +184,10 @@ def compare(
             "--out", metavar="FILE", help="Output file: a page with the pictures side by side, or a table."
         ),
     ] = None,
-    how: Annotated[
-        Literal["html", "csv", "parquet", "json", "markdown", "latex"],
-        typer.Option("--format", help="Write a page (html), or a table."),
-    ] = "html",
+    how: FormatOption = "html",
     table: Annotated[
         Literal["differences", "prompts"] | None,
-        typer.Option("--table", help="Which table: differences of metrics (default), or of prompts."),
+        typer.Option("--table", help="Data to write: differences of metrics (default), or of prompts."),
     ] = None,
     side: SideOption = 160,
     images_from: ImagesFromOption = None,
@@ -164,22 +204,29 @@ def compare(
     from .compare import check, print_comparison
     from .compare import compare as compare_models
 
-    _check_table(how, table)
+    _check_options(how, _DATA, {"--table": table})
     one, other = (load_finished_run(run, images_from or ()) for run in (first, second))
     resolver = installed_resolver()
     found = compare_models(one, other, (a, b), resolver)
     check(found, pictures=how == "html" and out is not None)
-    if how != "html":
-        from .tables import write_table
+    match how:
+        case "latex" | "markdown" | "typst":
+            from .paper_differences import make_difference_table
+            from .paper_formats import format_paper_table
+            from .tables import write_text
 
-        write_table(found.prompts() if table == "prompts" else found.differences(), how, out)
-        return
-    print_comparison(found, console(), most=10)
-    if out is not None:
-        from .compare_page import write_comparison
+            write_text(format_paper_table(make_difference_table(found), how), out)
+        case "csv" | "parquet" | "json":
+            from .tables import write_table
 
-        write_comparison(found, out, resolver, side, _warn)
-        _print_size(out)
+            write_table(found.prompts() if table == "prompts" else found.differences(), how, out)
+        case "html":
+            print_comparison(found, console(), most=10)
+            if out is not None:
+                from .compare_page import write_comparison
+
+                write_comparison(found, out, resolver, side, _warn)
+                _print_size(out)
 
 
 @analyze_app.command(

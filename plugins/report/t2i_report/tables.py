@@ -1,4 +1,4 @@
-"""Tables of results as CSV, Parquet, JSON, Markdown and LaTeX."""
+"""Tables of results as data: CSV, Parquet and JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from t2i_core.api.errors import BadOption
 from t2i_core.results.output_file import write_atomically
 from t2i_core.results.result import Score
 from t2i_core.results.run import Run
-from t2i_core.results.table_format import TableFormat, format_table
+from t2i_core.results.table_format import format_table
 
 from .names import model_names, run_names
 
 COUNTS = ("n_prompts", "n_prompts_ok", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
 
-Format = TableFormat | Literal["parquet"]
+DataFormat = Literal["csv", "json", "parquet"]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
@@ -93,7 +93,7 @@ def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["run", "metric", *judged, "a", "b", *numbers])
 
 
-def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:
+def write_table(table: pd.DataFrame, how: DataFormat, target: Path | None) -> None:
     """Write a table to a file, atomically, or to standard output.
 
     Args:
@@ -105,13 +105,23 @@ def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:
         BadOption: If the format is Parquet and there is no file.
         BadFolder: If the file cannot be written.
     """
+    if how != "parquet":
+        write_text(format_table(table, how), target)
+        return
     if target is None:
-        if how == "parquet":
-            raise BadOption("--format parquet cannot be printed; name a file with --out")
-        sys.stdout.write(format_table(table, how))
+        raise BadOption("--format parquet cannot be printed; name a file with --out")
+    with write_atomically(target) as part:
+        table.to_parquet(part, engine="pyarrow", index=False)
+
+
+def write_text(text: str, target: Path | None) -> None:
+    """Write a text to a file, atomically, or to standard output.
+
+    Raises:
+        BadFolder: If the file cannot be written.
+    """
+    if target is None:
+        sys.stdout.write(text)
         return
     with write_atomically(target) as part:
-        if how == "parquet":
-            table.to_parquet(part, engine="pyarrow", index=False)
-        else:
-            part.write_bytes(format_table(table, how).encode("utf-8", "backslashreplace"))
+        part.write_bytes(text.encode("utf-8", "backslashreplace"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -56,9 +55,6 @@ def test_rows_and_comparisons_are_the_runs(shared_run: Run) -> None:
     assert first["diff"] == pytest.approx(said.diff)
     assert (first["p_adjusted"], first["p_unadjusted"]) == pytest.approx((said.p_adjusted, said.p_unadjusted))
     assert "high,p_adjusted,p_unadjusted,n" in exported(shared_run, "--format", "csv", "--table", "comparisons")
-    for how in ("markdown", "latex"):
-        head = exported(shared_run, "--format", how, "--table", "comparisons").replace("\\", "")
-        assert re.search(r"diff \[low, high\] [|&] p \(Holm\) [|&] p \(unadjusted\) [|&] n\b", head)
     assert measurements([shared_run])["run"].unique().tolist() == ["run"]
     assert len(comparisons([shared_run, shared_run])) == 4
 
@@ -82,22 +78,17 @@ def test_parquet_reads_back_as_it_was(shared_run: Run, tmp_path: Path) -> None:
         write_table(wanted, "parquet", None)
 
 
-HOSTILE = pd.DataFrame({"prompt": ["a|b <b>\\ *x*", "50 % & $1_000 #{~^}", "[x]"], "value": [0.5, None, 1e-5]})
+def test_data_opens_in_pandas(shared_run: Run) -> None:
+    wanted = scores([shared_run])
+    back = pd.read_csv(io.StringIO(exported(shared_run, "--format", "csv")))
+    assert back["value"].tolist() == pytest.approx(wanted["value"].tolist(), nan_ok=True)
+    assert back["model"].tolist() == wanted["model"].tolist()
+    assert back["n_ok"].astype("Int64").isna().tolist() == wanted["n_ok"].isna().tolist()
 
 
-def test_markdown_cells_stay_cells(capsys: pytest.CaptureFixture[str]) -> None:
-    write_table(HOSTILE, "markdown", None)
-    assert capsys.readouterr().out == (
-        "| prompt | value |\n|---|---:|\n"
-        "| a\\|b \\<b\\>\\\\ \\*x\\* | 0.500 |\n| 50 % & $1\\_000 #{~^} |  |\n| \\[x\\] | 1e-05 |\n"
-    )
-
-
-def test_latex_cells_stay_cells(capsys: pytest.CaptureFixture[str]) -> None:
-    write_table(HOSTILE, "latex", None)
-    assert capsys.readouterr().out == (
-        "\\begin{tabular}{lr}\n\\toprule\nprompt & value \\\\\n\\midrule\n"
-        "a\\textbar{}b \\textless{}b\\textgreater{}\\textbackslash{} *x* & 0.500 \\\\\n"
-        "50 \\% \\& \\$1\\_000 \\#\\{\\textasciitilde{}\\textasciicircum{}\\} &  \\\\\n"
-        "{[x]} & 1e-05 \\\\\n\\bottomrule\n\\end{tabular}\n"
-    )
+@pytest.mark.parametrize("words", [("--table", "rows"), ("--table", "rows", "--format", "latex"),
+                                   ("--digits", "2"), ("--columns", "bright", "--format", "csv")])  # fmt: skip
+def test_options_of_another_format_are_refused(shared_run: Run, words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(report_app, [str(shared_run.folder), *words])
+    assert isinstance(done.exception, BadOption)
+    assert words[0] in str(done.exception)

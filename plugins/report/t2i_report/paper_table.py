@@ -1,0 +1,201 @@
+"""A table for a paper: models by metrics, with intervals, the surely best in bold, and the protocol below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from t2i_core.api.resolver import Resolver
+from t2i_core.api.text import escape_control_characters, shorten_paths
+from t2i_core.results.number_format import format_number
+from t2i_core.results.result import Result, Score
+from t2i_core.results.run import Run
+from t2i_core.results.verdict import LEVEL
+
+from .paper_columns import PaperColumn, choose_columns
+from .paper_groups import PaperGroup, collect_groups
+
+Uncertainty = Literal["bounds", "half-width", "none"]
+
+
+@dataclass(frozen=True)
+class PaperCell:
+    """A cell of a table.
+
+    Attributes:
+        value: The score.
+        interval: Its interval, which is set smaller; empty if it is not shown.
+        is_best: True if it is surely the best of its column.
+    """
+
+    value: str
+    interval: str = ""
+    is_best: bool = False
+
+
+@dataclass(frozen=True)
+class PaperNote:
+    """A note below a table.
+
+    Attributes:
+        title: What it is about.
+        text: The note.
+        signature: The signature line; None if results have different ones, or none.
+    """
+
+    title: str
+    text: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table for a paper, not yet in a format.
+
+    Attributes:
+        caption: The caption.
+        head: Titles of the columns, the first that of the names.
+        rows: The name of each row with its cells.
+        notes: Notes below the table.
+    """
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[PaperCell]]]
+    notes: Sequence[PaperNote]
+
+
+def make_paper_table(
+    runs: Sequence[Run],
+    resolver: Resolver[Any],
+    columns: Sequence[str] = (),
+    digits: int | None = None,
+    uncertainty: Uncertainty = "bounds",
+) -> PaperTable:
+    """Return the scores of runs as a table: models by metrics.
+
+    A score is bold only if its model is significantly better than every other model of the column, by paired
+    comparisons adjusted for their number. Only headline scores are tested.
+
+    Args:
+        runs: The runs; a model that several of them have is one row.
+        resolver: Finds the metrics.
+        columns: The columns, as `choose_columns` reads them.
+        digits: Number of decimals; if None, that of every other output.
+        uncertainty: What stands beside a score: the ends of its interval, half its width, or nothing.
+
+    Raises:
+        UnknownName: If there is no such column.
+    """
+    chosen = choose_columns(collect_groups(runs, resolver), columns)
+    best = [column.group.find_best() if column.measure is None else None for column in chosen]
+    models = dict.fromkeys(model for column in chosen for model in column.group.entries)
+    rows = [
+        (
+            escape_control_characters(model),
+            [
+                _make_cell(column.find_score(model), digits, uncertainty, model == first)
+                for column, first in zip(chosen, best, strict=True)
+            ],
+        )
+        for model in models
+    ]
+    groups = list({id(column.group): column.group for column in chosen}.values())
+    return PaperTable(
+        _write_caption(chosen, best, uncertainty),
+        ["model", *(_write_title(column) for column in chosen)],
+        rows,
+        [_write_note(group) for group in groups],
+    )
+
+
+def _write_title(column: PaperColumn) -> str:
+    arrow = {True: " ↑", False: " ↓", None: ""}[column.higher_is_better]
+    return f"{escape_control_characters(column.title)}{arrow}"
+
+
+def _make_cell(score: Score | None, digits: int | None, uncertainty: Uncertainty, is_best: bool) -> PaperCell:
+    if score is None or score.value is None:
+        return PaperCell("–")
+    value, (low, high) = format_decimals(score.value, digits), score.ci
+    if uncertainty == "none" or low is None or high is None:
+        return PaperCell(value, is_best=is_best)
+    if uncertainty == "half-width":
+        return PaperCell(value, f"± {format_decimals((high - low) / 2, digits)}", is_best)
+    return PaperCell(value, f"[{format_decimals(low, digits)}, {format_decimals(high, digits)}]", is_best)
+
+
+def format_decimals(value: float | None, digits: int | None = None) -> str:
+    """Return a number with that many decimals and a real minus sign; `–` if it is None."""
+    if value is None:
+        return "–"
+    text = format_number(value) if digits is None else f"{value:.{digits}f}"
+    if text.startswith("-"):
+        return text[1:] if not float(text) else f"−{text[1:]}"
+    return text
+
+
+def _write_caption(columns: Sequence[PaperColumn], best: Sequence[str | None], uncertainty: Uncertainty) -> str:
+    beside = {
+        "bounds": "Scores with 95 % confidence intervals.",
+        "half-width": "Scores ± half the width of their 95 % confidence intervals.",
+        "none": "Scores.",
+    }[uncertainty]
+    directions = {column.higher_is_better for column in columns}
+    arrows = [f"{arrow} {word} is better" for arrow, word, is_shown in (
+        ("↑", "higher", True in directions), ("↓", "lower", False in directions)
+    ) if is_shown]  # fmt: skip
+    return " ".join([beside, *([f"{', '.join(arrows)}."] if arrows else []), *_describe_bold(columns, best)])
+
+
+def _describe_bold(columns: Sequence[PaperColumn], best: Sequence[str | None]) -> Iterator[str]:
+    tested = [
+        c for c in columns if c.measure is None and c.higher_is_better is not None and len(c.group.entries) > 1
+    ]
+    if any(best):
+        yield f"Bold: significantly better than every other model (paired comparison, Holm, p < {LEVEL})."
+    elif tested:
+        yield f"No model is significantly better than every other (paired comparison, Holm, p < {LEVEL})."
+    if tested and len(tested) < len(columns):
+        yield f"Tested: {', '.join(escape_control_characters(column.title) for column in tested)}."
+
+
+def _write_note(group: PaperGroup) -> PaperNote:
+    results = [each.result for each in group.entries.values()]
+    first = results[0]
+    judges = " + ".join(dict.fromkeys(judge.name for judge in first.judges))
+    sizes = sorted({(result.n_prompts, result.n_seeds) for result in results})
+    parts = [
+        f"{shorten_paths(first.prompts)}, {' or '.join(f'{p} prompts x {s} seeds' for p, s in sizes)}",
+        *([f"judge {judges}"] if judges else []),
+        *_describe_intervals(results),
+        *(["corrected by people's labels"] if group.is_corrected else []),
+        *_list_losses(group),
+    ]
+    text = escape_control_characters("; ".join(parts)).replace(" x ", " × ")
+    signatures = {result.signature for result in results}
+    return PaperNote(
+        escape_control_characters(group.title), f"{text}.", signatures.pop() if len(signatures) == 1 else None
+    )
+
+
+def _describe_intervals(results: Sequence[Result]) -> Iterator[str]:
+    """Yield what the intervals are for, with the methods that compute them."""
+    methods: dict[str, dict[str, None]] = {}
+    for result in results:
+        if result.interval is not None:
+            method, _, question = result.interval.rpartition("; ")
+            methods.setdefault(question, {})[method] = None
+    for question, own in methods.items():
+        yield f"intervals for {question} ({'; '.join(own)})"
+
+
+def _list_losses(group: PaperGroup) -> Iterator[str]:
+    """Yield the samples without a value, of each model that has some."""
+    for model, entry in group.entries.items():
+        counts = {"failed": entry.result.n_failed, "missing": entry.result.n_missing}
+        if lost := [
+            f"{count} {'sample' if count == 1 else 'samples'} {what}" for what, count in counts.items() if count
+        ]:
+            yield f"{model}: {', '.join(lost)}"
