@@ -8,7 +8,7 @@
   document.body.append(tip);
 
   function show(event) {
-    const mark = event.target.closest?.('.figure [role="graphics-symbol"][aria-label]');
+    const mark = event.target.closest?.('.figure .role-mark [role="graphics-symbol"][aria-label]');
     if (!mark) {
       tip.hidden = true;
       return;
