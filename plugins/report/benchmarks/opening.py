@@ -68,6 +68,7 @@ def write(folder: Path) -> Path:
         reports=nothing,
         summaries=nothing,
         records=nothing,
+        example=None,
         pictures=pictures,
         n_images=IMAGES,
         most_rows=1,

@@ -58,12 +58,14 @@ class PageAnswers:
     Attributes:
         best: Which model is best, for each metric.
         worst: At what each model is weakest.
+        spots: The same as data.
         judges: The judges.
         citation: The command and the signatures.
     """
 
     best: Sequence[BestLine]
     worst: Sequence[WorstLine]
+    spots: Sequence[WeakSpot]
     judges: Sequence[ReadJudge]
     citation: Citation
     most: int = field(default=MOST_LINES)
@@ -77,13 +79,13 @@ def answer(groups: Sequence[MetricResults], judges: Sequence[ReadJudge], citatio
         judges: The judges.
         citation: How to repeat the run.
     """
-    best = [line for group in groups for line in _find_best(group)]
-    return PageAnswers(best, list(_list_worst(groups)), judges, citation)
-
-
-def _list_worst(groups: Sequence[MetricResults]) -> Iterator[WorstLine]:
-    """Yield at what each model is weakest; the models that share a level are one line if they are many."""
+    best = sorted((line for group in groups for line in _find_best(group)), key=lambda line: line.is_sure is False)
     spots = _order_by_model(list_weak_spots(groups))
+    return PageAnswers(best, list(_list_worst(groups, spots)), spots, judges, citation)
+
+
+def _list_worst(groups: Sequence[MetricResults], spots: Sequence[WeakSpot]) -> Iterator[WorstLine]:
+    """Yield at what each model is weakest; the models that share a level are one line if they are many."""
     if len({spot.model for spot in spots}) <= MOST_LINES:
         for spot in spots:
             score = f"{format_number(spot.score.value)} {format_interval(spot.score.ci)}"

@@ -58,6 +58,7 @@ def write_comparison(
         title=summary.headline.title,
         summaries=[summary],
         records=records,
+        example=None,
         faults=faults,
         pictures=pictures,
         n_images=len(columns.cells),

@@ -20,6 +20,7 @@ from t2i_core.results.thumbnails import Thumbnails
 
 from .drawing import DrawnFigure, draw_figure
 from .evidence import find_overlays, list_templates, list_titles
+from .example import choose_example
 from .gallery import gallery
 from .looks import analyze_looks
 from .method import MOST_ROWS
@@ -104,6 +105,8 @@ def write_report(
     shown = gallery(runs, measures)
     pictures = Thumbnails(shown.pictures, side)
     overlays = find_overlays(runs, shown, side)
+    mistakes = group_mistakes(find_mistakes(runs, shown, measures, overlays))
+    spots = [spot for report in reports for spot in report.summary.answers.spots]
     write_page(
         target,
         "report.html",
@@ -118,7 +121,8 @@ def write_report(
             "side": side,
             **shown.plain(pictures.damaged, list_titles(overlays)),
         },
-        mistakes=group_mistakes(find_mistakes(runs, shown, measures, overlays)),
+        mistakes=mistakes,
+        example=choose_example(mistakes, spots, shown.tables),
         overlays=overlays,
         templates=lambda: list_templates(overlays),
         most_rows=MOST_ROWS,

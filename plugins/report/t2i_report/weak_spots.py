@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from t2i_core.results.result import Result, Score
 
@@ -51,6 +52,12 @@ class WeakSpot:
     level: Level
     score: Score
     is_clear: bool = False
+
+    @property
+    def width(self) -> float:
+        """Width of the interval of its score."""
+        low, high = self.score.ci
+        return inf if low is None or high is None else high - low
 
 
 def list_levels(group: MetricResults) -> list[Level]:

@@ -162,6 +162,7 @@ def test_of_ten_thousand_only_those_in_view_are_there(browser: Any, tmp_path: Pa
     pictures = Thumbnails(wall.pictures, 160)
     known = {
         "reports": [],
+        "example": None,
         "summaries": [],
         "records": [],
         "title": "many",

@@ -1,0 +1,66 @@
+"""The picture at the top of a page: one of the most frequent mistakes, of a level at which a model is weakest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from .mistakes import MistakeExample, MistakeGroup
+from .weak_spots import WeakSpot
+
+
+@dataclass(frozen=True)
+class TypicalMistake:
+    """A picture with a wrong value.
+
+    Attributes:
+        metric: Title of the metric.
+        because: Why the value is wrong.
+        example: The picture.
+    """
+
+    metric: str
+    because: str
+    example: MistakeExample
+
+
+def choose_example(
+    mistakes: Mapping[str, Sequence[MistakeGroup]], spots: Sequence[WeakSpot], tables: Sequence[pd.DataFrame]
+) -> TypicalMistake | None:
+    """Return a picture of a level at which a model is weakest; another mistake if none of them is shown.
+
+    Args:
+        mistakes: The mistakes by metric, the most frequent first.
+        spots: The weak spots. One that is clear, or has a narrow interval, is tried first.
+        tables: The measurements of the runs, as the gallery has them.
+    """
+    found = [
+        TypicalMistake(metric, example.because or " ".join(text for text, _ in group.words), example)
+        for metric, groups in mistakes.items()
+        for group in groups
+        for example in group.examples
+        if example.image.picture is not None
+    ]
+    found.sort(key=lambda each: not each.example.because)
+    for spot in sorted(spots, key=lambda spot: (not spot.is_clear, spot.width)):
+        prompts = _list_prompts(spot, tables)
+        for each in found:
+            if each.metric == spot.metric and each.example.image.prompt_key in prompts:
+                return each
+    return next(iter(found), None)
+
+
+def _list_prompts(spot: WeakSpot, tables: Sequence[pd.DataFrame]) -> set[str]:
+    """Return the prompts of a level, as `ShownImage.prompt_key` has them."""
+    level = spot.level
+    prompts: set[str] = set()
+    for table in tables:
+        if not len(table) or (level.facet and level.facet not in table):
+            continue
+        rows = (table["title"] == spot.metric) & (table["measure"] == level.measure)
+        if level.facet:
+            rows &= table[level.facet].astype(str) == level.level
+        prompts |= set(table.loc[rows, "prompt"])
+    return prompts
