@@ -21,7 +21,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -78,21 +78,7 @@ def redact(text: str) -> str:
     surrounding blanks, as `repr` and JSON write them, URL-encoded, in base64 (also within `user:key`), in
     hexadecimal, and cut to their beginning or end.
     """
-    if len(text) < SHORTEST:  # names of fields, mostly: every image has a record
-        return text
-    text = redact_known(text)
-    if "://" in text:
-        text = _URL_PASSWORD.sub(rf"\1{MARK}@", text)
-    lower = text.lower()
-    if any(word in lower for word in _HEADER_WORDS):  # plain search is 50 times as fast as the expression
-        text = _BEARER.sub(rf"\1{MARK}", _HEADER.sub(rf"\1{MARK}", text))
-    return text
-
-
-def redact_known(text: str) -> str:
-    """Return a text without the secrets whose values are known, for tables; prompts must stay as they are."""
-    spans = sorted(span for form in _forms(_secret_values()) for span in form.spans(text))
-    return _replace(text, spans) if spans else text
+    return _redact(text, _find_forms)
 
 
 def redact_data(data: Any) -> Any:
@@ -100,13 +86,7 @@ def redact_data(data: Any) -> Any:
 
     If a field has the name of a secret (`Authorization`, `api_key`, `password`), its value is always replaced.
     """
-    if isinstance(data, str):
-        return redact(data)
-    if isinstance(data, Mapping):
-        return {_text(key): _field(key, value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [redact_data(value) for value in data]
-    return MARK if hasattr(data, "get_secret_value") else data
+    return _redact_data(data, cache(_find_forms))  # one search of the environment for thousands of texts
 
 
 def redact_error(error: BaseException) -> None:
@@ -157,7 +137,7 @@ class RedactingFile(io.TextIOBase):
     def flush(self) -> None:
         """Write all texts given so far."""
         if self._waiting:
-            self._file.write(redact_known("".join(self._waiting)))
+            self._file.write(_redact_known("".join(self._waiting), _find_forms()))
             self._waiting, self._size = [], 0
 
 
@@ -251,10 +231,48 @@ def _text(value: Any) -> Any:
     return redact(value) if isinstance(value, str) else value
 
 
-def _field(name: Any, value: Any) -> Any:
+def _redact(text: str, find_forms: _FindForms) -> str:
+    if len(text) < SHORTEST:  # names of fields, mostly: every image has a record
+        return text
+    text = _redact_known(text, find_forms())
+    if "://" in text:
+        text = _URL_PASSWORD.sub(rf"\1{MARK}@", text)
+    lower = text.lower()
+    if any(word in lower for word in _HEADER_WORDS):  # plain search is 50 times as fast as the expression
+        text = _BEARER.sub(rf"\1{MARK}", _HEADER.sub(rf"\1{MARK}", text))
+    return text
+
+
+def _redact_known(text: str, forms: Iterable[_Form]) -> str:
+    """Return a text without the secrets whose values are known, for tables; prompts must stay as they are."""
+    spans = sorted(span for form in forms for span in form.spans(text))
+    return _replace(text, spans) if spans else text
+
+
+def _redact_data(data: Any, find_forms: _FindForms) -> Any:
+    if isinstance(data, str):
+        return _redact(data, find_forms)
+    if isinstance(data, Mapping):
+        return {
+            _redact(name, find_forms) if isinstance(name, str) else name: _redact_field(name, value, find_forms)
+            for name, value in data.items()
+        }
+    if isinstance(data, list | tuple):
+        return [_redact_data(value, find_forms) for value in data]
+    return MARK if hasattr(data, "get_secret_value") else data
+
+
+def _redact_field(name: Any, value: Any, find_forms: _FindForms) -> Any:
     if isinstance(name, str) and isinstance(value, str) and value and _SECRET_FIELD.fullmatch(name):
         return MARK
-    return redact_data(value)
+    return _redact_data(value, find_forms)
+
+
+def _find_forms() -> tuple[_Form, ...]:
+    return _forms(_secret_values())
+
+
+_FindForms = Callable[[], "tuple[_Form, ...]"]
 
 
 def _secret_values() -> frozenset[str]:

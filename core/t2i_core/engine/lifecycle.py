@@ -50,23 +50,41 @@ def open_component(
         MissingDependency: If a module is not installed.
         BrokenPlugin: If the factory fails.
     """
-    with guard_plugin(component, "to load"):
-        setup = component.setup(how.device, how.batch_size, how.offline)
-        instance = component.info.create(replace(setup, budget=budget or setup.budget))
-    try:
-        yield instance
-    except BaseException as error:
+    with _collect_garbage():
+        with guard_plugin(component, "to load"):
+            setup = component.setup(how.device, how.batch_size, how.offline)
+            instance = component.info.create(replace(setup, budget=budget or setup.budget))
         try:
+            yield instance
+        except BaseException as error:
+            try:
+                _close(component, instance)
+            except T2IError as another:  # the first error is the one to report
+                error.add_note(str(another))
+            raise
+        else:
             _close(component, instance)
-        except T2IError as another:  # the first error is the one to report
-            error.add_note(str(another))
-        raise
-    else:
-        _close(component, instance)
+        finally:
+            del instance
+
+
+@contextmanager
+def _collect_garbage() -> Iterator[None]:
+    """Collect, at the end of the block, the garbage that came into being in it.
+
+    The memory of a device is released with the last tensor, even in a cycle. Older objects are not searched: those
+    of torch and other libraries alone would take longer than a small run.
+    """
+    outermost = not gc.get_freeze_count()
+    if outermost:
+        gc.freeze()
+    try:
+        yield
     finally:
-        del instance
-        if "torch" in sys.modules:  # the memory of a device is released with the last tensor, even in a cycle
+        if "torch" in sys.modules:
             gc.collect()
+        if outermost:
+            gc.unfreeze()
 
 
 def settle_on_machine(component: Component[Any], device: str | None, offline: bool = False) -> Component[Any]:
