@@ -9,7 +9,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, distributions
+from email import message_from_string
+from importlib.metadata import Distribution, EntryPoint, distributions
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from t2i_core.api.extension import Extension
@@ -127,7 +129,11 @@ def scan() -> Catalogue:
     elsewhere: dict[str, str] = {}
     extensions: list[Extension] = []
     seen: set[str] = set()
-    for dist in distributions():
+    folders: set[str] = set()
+    for dist in distributions():  # in the order of the path: of several with one name, the first is imported
+        folder = _read_folder_name(dist)
+        shadowed = folder in folders
+        folders.add(folder)
         try:
             text = dist.read_text("entry_points.txt") or ""
         except (OSError, UnicodeError) as error:
@@ -140,7 +146,7 @@ def scan() -> Catalogue:
         except (OSError, ValueError, LookupError, TypeError) as error:
             problems.append(f"{_locate(dist)}: its metadata cannot be read: {error}")
             continue
-        if normalize_name(name) in seen or _is_shadowed(dist, name):
+        if shadowed or normalize_name(name) in seen:
             continue
         seen.add(normalize_name(name))
         of_dist = _read_entry_points(text)
@@ -163,7 +169,8 @@ def scan() -> Catalogue:
 
 def _read_identity(dist: Distribution) -> tuple[str, str, str, str]:
     """Return name, version, summary and licence; of a full licence text, only the first line."""
-    metadata = dist.metadata
+    text = dist.read_text("METADATA") or dist.read_text("PKG-INFO") or ""
+    metadata = message_from_string(text.partition("\n\n")[0])  # without the description: it is long
     name = metadata["Name"]
     if not name:
         raise LookupError("it has no name")
@@ -177,13 +184,9 @@ def _locate(dist: Distribution) -> str:
     return str(getattr(dist, "_path", None) or dist.locate_file(""))
 
 
-def _is_shadowed(dist: Distribution, name: str) -> bool:
-    """Return whether another distribution of this name comes earlier on the path and is imported instead."""
-    try:
-        first = distribution(name)
-    except PackageNotFoundError:
-        return False
-    return _locate(first) != _locate(dist)
+def _read_folder_name(dist: Distribution) -> str:
+    """Return the normal name of a distribution that the folder of its metadata has; no file is read."""
+    return normalize_name(Path(_locate(dist)).stem.partition("-")[0])
 
 
 def _read_entry_points(text: str) -> _Found:
