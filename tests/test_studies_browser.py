@@ -41,6 +41,8 @@ pytestmark = [
 ]
 SMALL = {"size": 64, "spp": 1, "workers": 1}
 PEOPLE = ("Ann", "Bob", "Cid")
+SOON = "((later) => { setTimeout = (act) => later(act, 0); })(setTimeout);"
+"""Makes the page take answers at once, not only when the second click of a double click can no longer arrive."""
 Answer = Callable[[list[Truth], np.random.Generator], dict[str, str]]
 """What a simulated person answers about the images of a task."""
 
@@ -76,6 +78,7 @@ def ask(browser: Any, run: Run, request: StudyRequest, answer: Answer) -> Voting
         stack.callback(lambda: setattr(server, "should_exit", True))
         for number, name in enumerate(PEOPLE):
             page = browser.new_context().new_page()
+            page.add_init_script(SOON)
             page.set_default_timeout(120_000)  # other work on the machine may slow the page down
             page.goto(f"http://127.0.0.1:{at.getsockname()[1]}/")
             page.get_by_label("Your name").fill(name)
