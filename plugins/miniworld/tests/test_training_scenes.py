@@ -11,8 +11,11 @@ from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 from training_data import Shard, draw_shard, labels, read_shard, shards
 from training_scenes import SAMPLERS, for_classifier, for_detector, for_generator, for_people, for_single
 
-MANY = [for_generator("test", index) for index in range(6000)]
-THINGS = [thing for wanted in MANY for thing in wanted.things]
+
+@pytest.fixture(scope="module")
+def many():
+    """Scenes enough for shares; here, not beside the imports, because each process of the tests collects all."""
+    return [for_generator("test", index) for index in range(6000)]
 
 
 def share(found, of, expected):
@@ -21,23 +24,23 @@ def share(found, of, expected):
     assert found / of == pytest.approx(expected, abs=5 * (expected * (1 - expected) / of) ** 0.5)
 
 
-def test_numbers_of_things_are_as_stated():
-    counts = Counter(len(wanted.things) for wanted in MANY)
+def test_numbers_of_things_are_as_stated(many):
+    counts = Counter(len(wanted.things) for wanted in many)
     for count, expected in zip((1, 2, 3, 4), (0.45, 0.31, 0.13, 0.11), strict=True):
-        share(counts[count], len(MANY), expected)
+        share(counts[count], len(many), expected)
 
 
-def test_every_leaf_is_drawn_and_half_are_painted():
-    leaves = Counter(leaf_of(thing.kind, thing.form) for thing in THINGS)
+def test_every_leaf_is_drawn_and_half_are_painted(many):
+    leaves = Counter(leaf_of(thing.kind, thing.form) for wanted in many for thing in wanted.things)
     assert leaves.keys() == LEAVES.keys()
-    singles = [wanted.things[0] for wanted in MANY if len(wanted.things) == 1]
+    singles = [wanted.things[0] for wanted in many if len(wanted.things) == 1]
     share(sum(thing.paint is not None for thing in singles), len(singles), 0.5)
     assert {thing.paint for thing in singles} == {None, *PAINTS}
     share(sum(thing.kind == "human" for thing in singles), len(singles), 2 / 27)
 
 
-def test_people_wear_a_hat_four_times_of_five_and_all_else_evenly():
-    people = [thing for wanted in MANY for thing in wanted.things if thing.kind == "human"]
+def test_people_wear_a_hat_four_times_of_five_and_all_else_evenly(many):
+    people = [thing for wanted in many for thing in wanted.things if thing.kind == "human"]
     share(sum(worn(thing.form)["hat"] == "yes" for thing in people), len(people), 0.8)
     share(sum(worn(thing.form)["hair"] == "long" for thing in people), len(people), 0.5)
     for paint in PAINTS:
@@ -53,8 +56,8 @@ def test_single_things_have_neither_number_nor_relation():
     share(sum(wanted.things[0].paint is not None for wanted in many), len(many), 0.5)
 
 
-def test_half_of_two_are_told_how_to_stand():
-    pairs = [wanted for wanted in MANY if len(wanted.things) == 2]
+def test_half_of_two_are_told_how_to_stand(many):
+    pairs = [wanted for wanted in many if len(wanted.things) == 2]
     share(sum(bool(wanted.ties) for wanted in pairs), len(pairs), 0.5)
     told = Counter(tie.predicate for wanted in pairs for tie in wanted.ties)
     for predicate in ("left", "right", "above", "below"):
@@ -109,9 +112,9 @@ def test_five_things_are_drawn_apart(tmp_path, monkeypatch):
         assert all(a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1] for a, b in combinations(boxes, 2))
 
 
-def test_scenes_depend_on_split_and_number_alone():
-    assert for_generator("test", 7) == MANY[7]
-    assert for_generator("other", 7) != MANY[7]
+def test_scenes_depend_on_split_and_number_alone(many):
+    assert for_generator("test", 7) == many[7]
+    assert for_generator("other", 7) != many[7]
 
 
 @pytest.mark.long
