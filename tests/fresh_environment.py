@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -34,23 +36,50 @@ def fresh_environment(place: Path, wheels: Iterable[Path], *others: str) -> Comm
 
     Returns what runs a command of it there (`make_command`).
     """
-    venv, constraints = place / "venv", place / "constraints.txt"
     tested = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]
-    constraints.write_text("\n".join(tested["constraint-dependencies"]), encoding="utf-8")
-    wanted = [*wheels, *others, "-c", constraints]
-    bin_folder = venv / ("Scripts" if os.name == "nt" else "bin")
+    (place / "constraints.txt").write_text("\n".join(tested["constraint-dependencies"]), encoding="utf-8")
     if shutil.which("uv"):
-        run("uv", "venv", "--quiet", "--python", sys.executable, venv, cwd=place)
-        run("uv", "pip", "install", "--quiet", "--python", bin_folder / "python", *wanted, cwd=place)
+        run("uv", "venv", "--quiet", "--python", sys.executable, place / "venv", cwd=place)
     else:
-        run(sys.executable, "-m", "venv", venv)
-        run(bin_folder / "python", "-m", "pip", "install", "--quiet", *wanted, cwd=place)
+        run(sys.executable, "-m", "venv", place / "venv")
+    install(place, wheels, *others)
     return make_command(place)
+
+
+def install(place: Path, wheels: Iterable[Path], *others: str) -> None:
+    """Install wheels, and others, into the environment of a folder."""
+    run(*_pip(place, "install"), *wheels, *others, "-c", place / "constraints.txt", cwd=place)
+
+
+@contextmanager
+def installed_wheels(place: Path, wheels: Iterable[Path]) -> Iterator[None]:
+    """Install wheels, and what they need, into the environment of a folder, and remove it all at the end."""
+    before = _list_packages(place)
+    install(place, wheels)
+    yield
+    run(*_pip(place, "uninstall"), *sorted(_list_packages(place) - before), cwd=place)
+
+
+def _list_packages(place: Path) -> set[str]:
+    """Return the names of all packages in the environment of a folder."""
+    return {package["name"] for package in json.loads(run(*_pip(place, "list"), "--format", "json", cwd=place))}
+
+
+def _pip(place: Path, verb: str) -> tuple[object, ...]:
+    """Return the beginning of a command of uv, or of pip where uv is not installed."""
+    python = _find_programs(place) / "python"
+    if shutil.which("uv"):
+        return "uv", "pip", verb, "--python", python
+    return python, "-m", "pip", verb, *(["--yes"] if verb == "uninstall" else [])
+
+
+def _find_programs(place: Path) -> Path:
+    return place / "venv" / ("Scripts" if os.name == "nt" else "bin")
 
 
 def make_command(place: Path) -> Command:
     """Return a function that runs a command of the environment in a folder, with a new cache: its output."""
-    bin_folder = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    bin_folder = _find_programs(place)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("T2I_", "PYTHON", "VIRTUAL_ENV", "PYTEST"))}
     env |= {"T2I_CACHE_DIR": str(place / "cache")}
 

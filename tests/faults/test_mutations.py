@@ -140,8 +140,8 @@ MUTATIONS = (
 
 
 def copy_core(folder: Path) -> Path:
-    """Copy core into a folder that Python searches first."""
-    return Path(shutil.copytree(CORE, folder / "t2i_core", ignore=shutil.ignore_patterns("__pycache__")))
+    """Copy core into a folder that Python searches first, with its bytecode, which holds for unchanged files."""
+    return Path(shutil.copytree(CORE, folder / "t2i_core"))
 
 
 def run_test(test: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -149,7 +149,7 @@ def run_test(test: str, folder: Path) -> subprocess.CompletedProcess[str]:
     options = ["-q", "-x", "-n0", "-m", "", "-p", "no:cacheprovider"]  # with those that take long
     command = [sys.executable, "-m", "pytest", *options, f"tests/faults/{test}"]
     variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    variables |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables |= {"PYTHONPATH": str(folder)}
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
 
 
