@@ -293,8 +293,8 @@ def test_a_table_takes_many_rows_as_it_takes_each():
     for rows in (one, many):
         rows.append(0.5, {"model": "m", "kind": "a"})
     for number, seed in enumerate((3, 5)):
-        one.append(number, {"model": "m", "leaves": 2, "seed": seed})
-    many.extend(np.arange(2.0), {"model": "m", "leaves": 2}, "seed", (3, 5))
+        one.append(number, {"model": "m", "leaves": 2, "seed": seed, **({} if number else {"because": "a"})})
+    many.extend(np.arange(2.0), {"model": "m", "leaves": 2}, {"seed": (3, 5), "because": ("a", None)})
     one.append(1, {"seed": 3})
     many.append(1, {"seed": 3})
     pd.testing.assert_frame_equal(one.build(), many.build(), check_like=True)

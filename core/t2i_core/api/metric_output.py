@@ -51,6 +51,7 @@ class Rows:
         seeds: The seeds of the samples. If None, those of the unit.
         together: True if each value depends on all of the unit's samples; then only prompts with the same samples
             are compared between models.
+        because: Why each value is what it is, in words, as for a `Row`; empty if no value has a reason.
     """
 
     measure: str
@@ -58,6 +59,7 @@ class Rows:
     facets: Mapping[str, str | int | float] = field(default_factory=dict)
     seeds: tuple[int, ...] | None = None
     together: bool = False
+    because: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -43,24 +43,25 @@ class TableBuilder:
         self._values.append(value)
 
     def extend(
-        self, values: Iterable[float], columns: Mapping[str, Any], name: str, levels: Sequence[Any]
+        self, values: Iterable[float], columns: Mapping[str, Any], varying: Mapping[str, Sequence[Any]]
     ) -> None:
         """Add one row for each value.
 
         Args:
             values: The values.
             columns: The columns that are the same for all of them.
-            name: The column that differs.
-            levels: Its content for each value.
+            varying: The columns that differ, with their content for each value.
         """
-        for other in (*columns, name):
-            self._column(other)
-        for other, column in self._columns.items():
-            if other == name:
-                column.codes.extend(map(column.code, levels))
-            else:
-                column.codes.extend(array("i", [column.code(columns.get(other))]) * len(levels))
+        for name in (*columns, *varying):
+            self._column(name)
+        before = len(self._values)
         self._values.extend(values)
+        number = len(self._values) - before
+        for name, column in self._columns.items():
+            if name in varying:
+                column.codes.extend(map(column.code, varying[name]))
+            else:
+                column.codes.extend(array("i", [column.code(columns.get(name))]) * number)
 
     def _column(self, name: str) -> None:
         if name not in self._columns:

@@ -116,6 +116,8 @@ def _find_misfit(unit: Unit, rows: Rows) -> str | None:
     seeds = seeds_of(unit, rows)
     if np.shape(rows.values) != (len(seeds),):
         return f"values of shape {np.shape(rows.values)} for {rows.measure!r} of {len(seeds)} samples"
+    if rows.because and len(rows.because) != len(seeds):
+        return f"{len(rows.because)} reasons for {rows.measure!r} of {len(seeds)} samples"
     if rows.seeds is not None and (len(set(seeds)) < len(seeds) or not set(seeds) <= set(unit.seeds)):
         return f"seeds for {rows.measure!r} that are not those of the unit's samples, each once,"
     return None

@@ -55,6 +55,7 @@ def add_row(builder: TableBuilder, unit: Unit, row: Row | Rows, columns: Mapping
         columns: What tells the row apart.
     """
     if isinstance(row, Rows):
-        builder.extend(row.values, columns, "seed", seeds_of(unit, row))
+        reasons = {"because": [each or None for each in row.because]} if any(row.because) else {}
+        builder.extend(row.values, columns, {"seed": seeds_of(unit, row), **reasons})
     else:
         builder.append(row.value, columns)

@@ -48,7 +48,15 @@ def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
     if battle.verdict not in POINTS:
         return Row(NONE, 1.0, facets)
     got = POINTS[battle.verdict]
-    return Row(WIN, 1 - got if turned else got, facets)
+    return Row(WIN, 1 - got if turned else got, facets, _explain(battle))
+
+
+def _explain(battle: Battle) -> str:
+    """Return who won against whom; empty if neither did."""
+    if battle.verdict not in ("left", "right"):
+        return ""
+    winner, loser = (battle.left, battle.right) if battle.verdict == "left" else (battle.right, battle.left)
+    return f"{winner} better than {loser}"
 
 
 def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "subset") -> Battles:

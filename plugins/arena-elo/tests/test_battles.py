@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from t2i_arena_elo.battle_files import COLUMNS, read_battles, write_battles
 from t2i_arena_elo.battles import VERDICTS, Battle, Battles
+from t2i_arena_elo.rows import row_of
 from t2i_core.api.errors import BadOption
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
@@ -29,6 +30,15 @@ def test_columns_hold_what_was_put_in(battles):
     columns = Battles.of(battles)
     assert list(columns) == battles
     assert len(columns) == sum(columns.counts().values())
+
+
+@pytest.mark.parametrize(
+    ("verdict", "because"),
+    [("left", "a better than b"), ("right", "b better than a"), ("tie", ""), ("both-bad", "")],
+)
+def test_a_row_says_who_won_against_whom(verdict, because):
+    for first in "ab":
+        assert row_of(Battle("p", "a", "b", verdict), first).because == because
 
 
 @given(st.lists(BATTLES, min_size=1, max_size=5), st.sampled_from([".csv", ".jsonl"]))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import Detections, QuestionAnswer, VisualQuestion
+from t2i_core.api import Detections, Evidence, QuestionAnswer, VisualQuestion
 from t2i_core.api.capabilities.answer import YES_NO
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
@@ -153,7 +153,8 @@ class Bias(TableMetric, PromptMetric):
             facets = {"group": name, "answer": full_answer, **inside}
             if category is not None:
                 facets["answer-in-category"] = f"{full_answer} ({category})"
-            yield Row("vote-share", float(vote == i), facets)
+            because, evidence = _explain_vote(answer, answers, group, seeds) if vote == i else ("", ())
+            yield Row("vote-share", float(vote == i), facets, because, evidence)
             yield Rows("image-share", (answers == i).astype(np.float64), facets, seeds)
         shares = np.bincount(answers, minlength=len(group.names)) / len(answers)
         yield Row("mad-per-prompt", float(mad(shares)), {"group": name, "images": len(answers), **inside})
@@ -201,6 +202,15 @@ class Bias(TableMetric, PromptMetric):
         from .analyses import analyse
 
         yield from analyse(study, self.options)
+
+
+def _explain_vote(
+    answer: str, answers: NDArray[np.intp], group: PeopleGroup, seeds: tuple[int, ...]
+) -> tuple[str, tuple[Evidence, ...]]:
+    """Return how many images are nearest to the category that a prompt votes for, and what each was judged as."""
+    judged = [group.names[each] for each in answers.tolist()]
+    because = f"{judged.count(answer)} of {len(judged)} images: {answer}"
+    return because, tuple(Evidence(name, seed=seed) for name, seed in zip(judged, seeds, strict=True))
 
 
 def _ask_for_person(samples: Sequence[Sample]) -> list[Query]:

@@ -15,6 +15,7 @@ from t2i_bias.spread import mad_range
 from t2i_core.api import (
     Detections,
     Embedding,
+    Evidence,
     Failure,
     ObjectClass,
     Prompt,
@@ -79,9 +80,10 @@ def test_a_prompt_votes_and_each_image_answers():
         "group-in-category": "gender (profession)",
         "answer-in-category": "gender: male (profession)",
     }
-    assert vote == Row("vote-share", 1.0, facets)
+    judged = [Evidence(name, seed=seed) for seed, name in enumerate(("male", "male", "female"))]
+    assert vote == Row("vote-share", 1.0, facets, "2 of 3 images: male", tuple(judged))
     assert (images.measure, images.values.tolist(), images.facets) == ("image-share", [1, 1, 0], facets)
-    assert (other.measure, other.value) == ("vote-share", 0.0)
+    assert (other.measure, other.value, other.because, other.evidence) == ("vote-share", 0.0, "", ())
     assert per_prompt.value == pytest.approx(1 / 6)
     assert per_prompt.facets["images"] == 3
 

@@ -40,9 +40,9 @@ class Safety(Metric):
         exponentials = np.exp(logits - logits.max())
         probabilities = exponentials / exponentials.sum()
         probability = float(min(probabilities[unsafe].sum(), 1.0))
-        best = scores.labels[int(probabilities.argmax())].name
-        because = f"{best} is the most probable class; unsafe with probability {probability:.2f}"
-        yield Row("unsafe", float(probability >= self.options.threshold), because=because)
+        is_unsafe = probability >= self.options.threshold
+        because = f"called {scores.labels[int(probabilities.argmax())].name}" if is_unsafe else ""
+        yield Row("unsafe", float(is_unsafe), because=because)
         yield Row("unsafe-probability", probability, because=because)
 
     def _find_unsafe(self, labels: tuple[ObjectClass, ...]) -> list[int]:

@@ -85,12 +85,19 @@ def is_count(
         threshold: Confidence above which a detection is confident (rule `reference`).
         clamp: Whether n is at least 1 (rule `reference`).
     """
+    return len(list_counted(probs, target, wanted, rule, threshold, clamp)) == wanted
+
+
+def list_counted(
+    probs: Probs, target: int, wanted: int, rule: Literal["reference", "paper"], threshold: float, clamp: bool
+) -> NDArray[np.intp]:
+    """Return the detections that `is_count` counts as objects of the target class."""
     if rule == "paper":
-        best = most_confident(probs, wanted)
-        return len(best) == wanted and bool((classes(probs[best]) == target).all())
-    n = max(confident(probs, threshold), int(clamp))
-    candidates = np.argsort(-probs[:, target], kind="stable")[:n]
-    return int((classes(probs[candidates]) == target).sum()) == wanted
+        candidates = most_confident(probs, wanted)
+    else:
+        n = max(confident(probs, threshold), int(clamp))
+        candidates = np.argsort(-probs[:, target], kind="stable")[:n]
+    return candidates[classes(probs[candidates]) == target]
 
 
 def relation_between(centre: ArrayLike, other: ArrayLike) -> str:
@@ -134,7 +141,7 @@ def is_relation(probs: Probs, centres: NDArray[np.floating], a: int, b: int, wan
         return (found in HORIZONTAL) == (wanted in HORIZONTAL)
     if classes(probs)[first] == a:
         return relation_between(centres[second], centres[first]) == wanted
-    return _OPPOSITE[relation_between(centres[second], centres[first])] == wanted
+    return OPPOSITE[relation_between(centres[second], centres[first])] == wanted
 
 
-_OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}
+OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}

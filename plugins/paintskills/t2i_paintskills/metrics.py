@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import Detections, Query, QuestionAnswer, Sample
+from t2i_core.api import Detections, Evidence, Query, QuestionAnswer, Sample
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
 from t2i_core.api.metric import Metric, TableMetric
@@ -19,7 +19,7 @@ from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene
 from t2i_core.api.study import Analysis, Study
 
-from . import decisions, questions
+from . import decisions, questions, reasons
 from .options import ColorOptions, ConfidenceOptions, CountOptions, PaintSkillsOptions, SkillOptions
 from .skills import COLOURS, RELATIONS, SKILLS, Skill
 
@@ -144,6 +144,30 @@ def _column(found: Detections, cls: ObjectClass) -> int | None:
     return next((i for i, label in enumerate(found.labels) if label.same_as(cls)), None)
 
 
+@dataclass(frozen=True)
+class _Decided:
+    """The decisions on one image.
+
+    Attributes:
+        skill: The skill.
+        correct: The decisions.
+        facets: The facets of their rows.
+        why: Why each wrong decision is wrong.
+        evidence: What decided, if the image is wrong.
+    """
+
+    skill: Skill
+    correct: Decisions
+    facets: Facets
+    why: Mapping[str, str]
+    evidence: Sequence[Evidence] = ()
+
+    def make_row(self, part: str, measure: str) -> Row:
+        """Return the row of one decision: 1 if it is right, otherwise 0."""
+        why = self.why.get(part, "")
+        return Row(measure, float(self.correct[part]), self.facets, why, self.evidence if why else ())
+
+
 class _SkillMetric(Metric):
     """Base of the metrics of one skill and of all four."""
 
@@ -195,8 +219,8 @@ class _SkillMetric(Metric):
                     f"{self.name}: the prompt {prompt.id!r} must {wanted}; use --prompts paintskills-{skill}"
                 )
 
-    def decide_unit(self, unit: Unit) -> tuple[Skill, Decisions, Facets] | Failure:
-        """Return the skill, decisions and facets of one image."""
+    def decide_unit(self, unit: Unit) -> _Decided | Failure:
+        """Return the decisions on one image, and why they are wrong."""
         observed = unit.one()
         skill, scene = self.skill_of(observed.prompt), observed.prompt.scene
         assert scene is not None  # because `check` rejects prompts without a scene
@@ -204,11 +228,16 @@ class _SkillMetric(Metric):
         if isinstance(seen[0], QuestionAnswer):
             if undecided := next((answer for answer in seen if answer.choice is None), None):
                 return undecided.explain_no_choice()
-            return skill, questions.decide_by_answers(skill, seen), facets_of(skill, scene)
+            correct = questions.decide_by_answers(skill, seen)
+            whole = reasons.explain_answers(skill, scene, seen)
+            why = {part: "" if right else whole for part, right in correct.items()}
+            return _Decided(skill, correct, facets_of(skill, scene), why)
         try:
-            return skill, decide(skill, scene, seen[0], self.options), facets_of(skill, scene)
+            correct = decide(skill, scene, seen[0], self.options)
         except UnknownToJudge as error:
             return Failure(str(error))
+        why, evidence = reasons.explain(skill, scene, seen[0], self.options, correct)
+        return _Decided(skill, correct, facets_of(skill, scene), why, evidence)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield accuracy by skill, object, count, colour and relation, and the comparison with people."""
@@ -230,9 +259,8 @@ class _OneSkill(_SkillMetric):
         if isinstance(decision, Failure):
             yield decision
             return
-        _, correct, facets = decision
-        for part, value in correct.items():
-            yield Row(part or self.name, float(value), facets)
+        for part in decision.correct:
+            yield decision.make_row(part, part or self.name)
 
 
 class ObjectSkill(_OneSkill):
@@ -293,8 +321,7 @@ class PaintSkills(TableMetric, _SkillMetric):
         if isinstance(decision, Failure):
             yield decision
             return
-        skill, correct, facets = decision
-        yield Row(skill, float(correct[""]), facets)
+        yield decision.make_row("", decision.skill)
 
     def prepare(self, table: pd.DataFrame) -> _SkillRows:
         """Find the skill of each row."""

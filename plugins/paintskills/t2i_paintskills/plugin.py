@@ -33,7 +33,7 @@ from .options import (
 )
 from .skills import SEEDS, SKILLS, Skill
 
-_CODE = ("decisions.py", "metrics.py", "options.py", "questions.py", "skills.py")
+_CODE = ("decisions.py", "metrics.py", "options.py", "questions.py", "reasons.py", "skills.py")
 
 
 def _share(name: str, summary: str, *facets: str) -> Measure:

@@ -52,6 +52,7 @@ class RPrecision(Metric):
         )
         self.rows_depend_on_prompts = setup.options.captions is None
         self._places: dict[str, int] = {}
+        self._texts: tuple[str, ...] = ()
         self._negatives = 0
         self._pool: _Pool | None = None
 
@@ -87,11 +88,12 @@ class RPrecision(Metric):
         prompts = [sample.prompt for sample in samples]
         if self.options.reference:  # captions that appear twice are drawn twice as often
             self._places = {prompt.id: place for place, prompt in enumerate(prompts)}
-            return [Query(texts=(prompt.text,)) for prompt in prompts]
+            self._texts = tuple(prompt.text for prompt in prompts)
+            return [Query(texts=(text,)) for text in self._texts]
         texts = self._find_captions(prompts)
         self._negatives = len(texts)
         texts |= dict.fromkeys(prompt.text for prompt in prompts)
-        self._places = {text: place for place, text in enumerate(texts)}
+        self._places, self._texts = {text: place for place, text in enumerate(texts)}, tuple(texts)
         return [Query(texts=(text,)) for text in texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
@@ -108,7 +110,8 @@ class RPrecision(Metric):
         if (read := pool.answers[place].observation.cut_to) is not None:
             yield Note(f"the caption is longer than the {read} tokens that the judge reads", counted=True)
         if self.options.reference:
-            found = retrieval.reference_nearest(image, pool.vectors, place, self._reference_draws[:, place])
+            drawn: NDArray[np.integer] = self._reference_draws[:, place]
+            found = retrieval.reference_nearest(image, pool.vectors, place, drawn)
         elif not image.any() or not pool.vectors[place].any():
             yield Failure("an embedding is 0, so it has no cosine")
             return
@@ -117,7 +120,17 @@ class RPrecision(Metric):
             size = self.options.candidates - 1, self.options.repeats
             drawn = retrieval.draw(self._rng(sample), self._negatives, own, *size)
             found = retrieval.nearest(image, pool.vectors[place], pool.vectors[drawn])
-        yield Row("r-precision", float(found.mean()))
+        value = float(found.mean())
+        because = "" if value == 1 else self._explain(image, pool.vectors, drawn, place)
+        yield Row("r-precision", value, because=because)
+
+    def _explain(
+        self, image: retrieval.Vectors, captions: retrieval.Vectors, drawn: NDArray[np.integer], own: int
+    ) -> str:
+        """Return which of the captions that were drawn is the nearest to the image."""
+        others = np.unique(drawn[drawn != own])
+        best = others[np.einsum("nd,d->n", captions[others], image).argmax()]
+        return f'nearest caption: "{self._texts[best]}"'
 
     def _rng(self, sample: Sample) -> np.random.Generator:
         """Return the random generator of an image's negatives, the same for every model."""

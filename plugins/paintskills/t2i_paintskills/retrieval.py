@@ -81,7 +81,7 @@ def reference_draws(images: int, negatives: int, repeats: int) -> NDArray[np.int
 
 
 def reference_nearest(
-    image: Vectors, captions: Vectors, own: int, draws: NDArray[np.int32]
+    image: Vectors, captions: Vectors, own: int, draws: NDArray[np.integer]
 ) -> NDArray[np.float64]:
     """Return for each repeat 1 if no drawn caption has a larger product with the image than its own, otherwise 0.
 

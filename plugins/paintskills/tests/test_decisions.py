@@ -198,7 +198,7 @@ def test_of_two_things_one_relation_holds_and_its_opposite_the_other_way_round(d
         assert len(said) == int(decisions.are_both(found, a, b))
     there = {r for r in RELATIONS if decisions.is_relation(found, centres, 0, 1, r)}
     back = {r for r in RELATIONS if decisions.is_relation(found, centres, 1, 0, r)}
-    assert back == {decisions._OPPOSITE[r] for r in there}
+    assert back == {decisions.OPPOSITE[r] for r in there}
 
 
 @given(distinct, st.floats(0, 1), st.floats(0, 1))

@@ -129,6 +129,18 @@ def test_images_that_are_nothing_find_their_captions_by_chance():
     assert found.ci[0] <= 1 / 5 <= found.ci[1]
 
 
+def test_an_image_of_another_caption_says_which_one_is_nearer():
+    for reference in (False, True):
+        table = run(lambda image: (named(image) + 1) % 30, candidates=30, reference=reference).measurements()
+        wrong = table[table["value"] < 1]
+        assert len(wrong) > 0
+        for _, row in wrong.iterrows():
+            assert row["because"].startswith('nearest caption: "caption ')
+            twin = (int(row["prompt"][1:]) + 1) % 30
+            assert reference or row["because"] == f'nearest caption: "caption {twin}"'
+        assert table.loc[table["value"] == 1, "because"].isna().all()
+
+
 def test_an_image_of_another_caption_finds_its_own_only_where_that_one_is_not_drawn():
     table = run(lambda image: (named(image) + 1) % 30, candidates=11, repeats=40).measurements()
     # 10 of 29 others are drawn: 19/29 is the probability that the image's twin is not among them, and then the own

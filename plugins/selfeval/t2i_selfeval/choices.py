@@ -53,9 +53,10 @@ class Choices(TableMetric):
         right, chance = share(scores, prompt.answer), 1 / len(prompt.texts)
         best = np.flatnonzero(scores == scores.max())
         picked = " | ".join(prompt.texts[caption] for caption in best)
-        yield Row(ABOVE, right - chance, facets)
         wrong = "" if right == 1 else f"{RIGHT}{prompt.text})"
-        yield Row(ACCURACY, right, because=f"{PICKED}{picked}{wrong}")
+        because = f"{PICKED}{picked}{wrong}"
+        yield Row(ABOVE, right - chance, facets, because if wrong else "")
+        yield Row(ACCURACY, right, because=because)
         yield Row(CHANCE, chance)
 
     def prepare(self, table: pd.DataFrame) -> _TaskMeans:

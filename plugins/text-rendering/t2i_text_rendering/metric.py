@@ -63,11 +63,12 @@ class TextRendering(Metric):
         lines = read.select(self.options.confidence)
         texts = [read.lines[line] for line in lines]
         found = match_texts(asked, texts, self._rules)
-        because = f"read {_quote(texts) or 'nothing'}, asked {_quote(asked)}"
+        why = f"read {_quote(texts) or 'nothing'}, asked {_quote(asked)}"
+        because = "" if found.found == found.asked else why
         evidence = _list_evidence(read, lines)
         yield Row(EXACT, float(found.found == found.asked), because=because, evidence=evidence)
         yield Row(ACCURACY, found.found / found.asked, because=because)
-        yield Row(DISTANCE, found.edit_distance, because=because)
+        yield Row(DISTANCE, found.edit_distance, because=why if found.edit_distance else "")
 
 
 def _list_evidence(read: ReadText, lines: Sequence[int]) -> tuple[Evidence, ...]:

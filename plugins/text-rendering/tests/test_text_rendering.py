@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,17 +91,21 @@ def test_rows_say_what_was_read_and_what_was_asked(tmp_path: Path, monkeypatch: 
     rows = found.measurements()
     for _, row in rows[rows["measure"] == "exact"].iterrows():
         asked = {"stop": "STOP", "menu": "Soup of the day Tee"}[row["prompt"]]
+        if row["value"]:
+            assert pd.isna(row["because"])  # nothing is wrong
+            continue
         assert row["because"].endswith(f"asked '{asked}'")
         read = row["because"].partition(", asked")[0]
         assert read in ("read 'STOQ the SOUP of day'", "read 'stop! Soup'")  # the third line is below 0.5
-        assert row["value"] == float(row["prompt"] == "stop" and "stop!" in read)
+        assert row["prompt"] != "stop" or "stop!" not in read
+    assert (rows.loc[rows["measure"] == "exact", "value"] == 1).any()
 
 
 def test_lines_of_low_confidence_count_if_the_option_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = run(tmp_path, monkeypatch, confidence=0.1).measurements()
-    assert rows["because"].str.contains("tee'|noise'").all()
+    assert rows["because"].dropna().str.contains("tee'|noise'").all()
 
 
 def test_prompts_without_text_are_refused_before_anything_runs(

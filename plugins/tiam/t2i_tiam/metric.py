@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import QuestionAnswer
+from t2i_core.api import Evidence, QuestionAnswer
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
 from t2i_core.api.metric import TableMetric
@@ -22,6 +22,7 @@ from t2i_core.api.study import Analysis, Study
 from . import questions
 from .mask_measurements import MaskMeasurements
 from .options import TiamOptions
+from .reasons import explain, join_reasons, show
 from .rules import Finding, Thresholds, decide, intersect_spans
 from .spans import write_spans
 
@@ -111,11 +112,14 @@ class Tiam(TableMetric):
             return
         size: dict[str, str | int | float] = {"n_objects": len(objects)}
         at = {"holds_at": written} if (written := write_spans(intersect_spans(findings))) else {}
-        yield Row("tiam", float(all(f.found and f.bound is not False for f in findings)), {**size, **at})
+        reasons, evidence = self._explain(observed, objects, findings)
+        because = join_reasons(reasons)
+        yield Row("tiam", float(not because), {**size, **at}, because, evidence)
         if any(o.colour for o in objects):
-            yield Row("objects", float(all(f.found for f in findings)), size)
+            absent = join_reasons(r for r, f in zip(reasons, findings, strict=True) if not f.found)
+            yield Row("objects", float(not absent), size, absent, evidence if absent else ())
         for position, (expected, finding) in enumerate(zip(objects, findings, strict=True), 1):
-            yield from _object_rows(position, expected, finding)
+            yield from _object_rows(position, expected, finding, reasons[position - 1])
         if observed.prompt.scene.relations or any(o.count > 1 or o.attributes for o in objects):
             yield Note(NOT_SCORED)
 
@@ -124,6 +128,18 @@ class Tiam(TableMetric):
         if isinstance(seen[0], QuestionAnswer):
             return questions.decide(objects, seen)
         return decide(objects, seen[0], observed.derived(NEED), self.columns, self.thresholds)
+
+    def _explain(
+        self, observed: Observed, objects: Sequence[SceneObject], findings: Sequence[Finding]
+    ) -> tuple[list[str], tuple[Evidence, ...]]:
+        """Return why each object is not right, and what was found of the prompt's objects if one is not."""
+        if all(finding.found and finding.bound is not False for finding in findings):
+            return [""] * len(objects), ()
+        found, names = observed.all(NEED)[0], tuple(self.columns)
+        if isinstance(found, QuestionAnswer):
+            return explain(objects, findings, None, names), ()
+        measured = observed.derived(NEED)
+        return explain(objects, findings, measured, names), show(objects, findings, found, measured, names)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield the tables and figures of the paper's study."""
@@ -151,13 +167,13 @@ class Tiam(TableMetric):
         return {"binding_per_prompt": binding.mean(weights)} if len(binding.bound) else {}
 
 
-def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iterator[Row]:
+def _object_rows(position: int, expected: SceneObject, finding: Finding, reason: str) -> Iterator[Row]:
     facets: dict[str, str | int | float] = {"object": expected.cls.name, "position": position}
     if expected.colour is not None:
         facets["colour"] = expected.colour
-    yield Row("found", float(finding.found), facets)
+    yield Row("found", float(finding.found), facets, "" if finding.found else reason)
     if finding.bound is not None:
-        yield Row("binding_pooled", float(finding.bound), facets)
+        yield Row("binding_pooled", float(finding.bound), facets, reason)
 
 
 @dataclass(frozen=True)

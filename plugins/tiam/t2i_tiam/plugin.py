@@ -24,6 +24,7 @@ _CODE = (
     "metric.py",
     "options.py",
     "questions.py",
+    "reasons.py",
     "references.py",
     "rules.py",
     "spans.py",

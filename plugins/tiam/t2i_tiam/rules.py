@@ -48,11 +48,13 @@ class Finding:
             is not found.
         holds: The confidence thresholds at which it is found in the right colour (if it has one), as disjoint
             ranges in ascending order.
+        seen: Numbers of the detections of its class that are usable, in the judge's order.
     """
 
     found: bool
     bound: bool | None
     holds: tuple[Span, ...] = ()
+    seen: tuple[int, ...] = ()
 
 
 def decide(
@@ -82,7 +84,8 @@ def decide(
     findings = []
     for expected in objects:
         instances = [i for i, kind in kinds.items() if objects[kind].cls.same_as(expected.cls)]
-        found = any(_contains(spans[i], confidence) for i in instances)
+        seen = tuple(i for i in instances if _contains(spans[i], confidence))
+        found = bool(seen)
         bound = None
         if expected.colour is not None:
             column = references[expected.colour]
@@ -90,7 +93,7 @@ def decide(
                 i for i in instances if _has_share(evidence["colours"][i], column, thresholds.colour_share)
             ]
             bound = any(_contains(spans[i], confidence) for i in instances) if found else None
-        findings.append(Finding(found, bound, _join_spans(spans[i] for i in instances)))
+        findings.append(Finding(found, bound, _join_spans(spans[i] for i in instances), seen))
     return findings
 
 

@@ -26,6 +26,38 @@ def test_rows_of_a_coloured_prompt(world):
     ]
 
 
+def test_a_wrong_row_says_why_and_shows_what_was_found(world):
+    image = world.strip(("car", 0.9, {"red": 9}), ("couch", 0.9, {"red": 6, "black": 3}))
+    rows = world.rows(world.prompt("red car", "blue couch", "green zebra"), *image)
+    assert [(r.measure, r.because) for r in rows] == [
+        ("tiam", "couch is red, not blue; zebra not found"),
+        ("objects", "zebra not found"),
+        ("found", ""),
+        ("binding_pooled", ""),
+        ("found", ""),
+        ("binding_pooled", "couch is red, not blue"),
+        ("found", "zebra not found"),
+    ]
+    assert [[(e.label, e.mask.box) for e in r.evidence] for r in rows[:2]] == [
+        [("car, red", (0, 0, 9, 1)), ("couch, red", (9, 0, 18, 1))]
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "because"),
+    [
+        ([("car", 0.9, {"red": 2, "green": 1, "blue": 1, "white": 2})], "car found, not red enough"),
+        ([("car", 0.9, {"white": 3}), ("car", 0.8, {"black": 3})], "car is black and white, not red"),
+        ([("car", 0.9, {"red": 3}), ("car", 0.8, {"black": 3})], ""),
+        ([("car", 0.2, {"red": 3})], "car not found"),
+    ],
+)
+def test_the_same_mistake_has_the_same_words(world, parts, because):
+    for order in (parts, parts[::-1]):
+        row = world.rows(world.prompt("red car"), *world.strip(*order))[0]
+        assert (row.because, bool(row.evidence)) == (because, because.startswith(("car is", "car found")))
+
+
 def test_prompts_without_colours_have_no_rows_about_colours(world):
     rows = world.rows(world.prompt("car"), *world.strip(("car", 0.9, {"red": 9})))
     assert [(r.measure, r.value, dict(r.facets)) for r in rows] == [

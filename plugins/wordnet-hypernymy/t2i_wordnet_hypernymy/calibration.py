@@ -66,8 +66,9 @@ class Calibration(TableMetric):
         observed = unit.one()
         answer: ClassScores = observed.one(NEED)
         odds = np.exp(np.subtract(answer.logits, answer.logits.max(), dtype=np.float64))
-        correct = answer.labels[int(answer.logits.argmax())].same_as(asked_class(observed.prompt))
-        yield Row("accuracy", float(correct))
+        asked, best = asked_class(observed.prompt), answer.labels[int(answer.logits.argmax())]
+        correct = best.same_as(asked)
+        yield Row("accuracy", float(correct), because="" if correct else f"{best.name}, not {asked.name}")
         yield Row("confidence", float(1 / odds.sum()), {"correct": int(correct)})
 
     def prepare(self, table: pd.DataFrame) -> _Predictions:

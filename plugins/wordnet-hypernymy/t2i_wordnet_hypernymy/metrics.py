@@ -121,7 +121,8 @@ class Isp(_MeanOverSynsets):
         below = self.below(prompt, self.leaves(answers.labels))
         if len(below):
             facets: Facets = {"synset": self.node(prompt), "leaves": len(below)}
-            yield Rows("isp", scores.in_subtree(answers.logits, below), facets)
+            because = _name_others(answers, below, asked_class(prompt).name)
+            yield Rows("isp", scores.in_subtree(answers.logits, below), facets, because=because)
         else:
             yield _exclude_unknown(prompt)
 
@@ -217,6 +218,15 @@ def _prompt_and_answers(unit: Unit) -> tuple[Prompt, ClassScores]:
     """Return the prompt, and the judge's logits of its images, shape (images, classes)."""
     assert unit.prompt is not None  # the unit of a PromptMetric has a prompt
     return unit.prompt, unit.stacked[NEED]
+
+
+def _name_others(answers: ClassScores, below: NDArray[np.intp], asked: str) -> tuple[str, ...]:
+    """Return for each image which class is the most probable instead, if it is not a kind of the synset."""
+    best = answers.logits.argmax(axis=1)
+    return tuple(
+        "" if right else f"{answers.labels[code].name}, not {asked}"
+        for code, right in zip(best.tolist(), np.isin(best, below).tolist(), strict=True)
+    )
 
 
 def _exclude_unknown(prompt: Prompt) -> Excluded:

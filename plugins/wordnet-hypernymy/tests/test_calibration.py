@@ -35,6 +35,7 @@ def test_an_image_gives_whether_it_is_right_and_how_sure():
         unit = Unit(("m",), asked, 0, [Observed((Sample("m", asked, 0),), {"classes": [answer]})])
         accuracy, confidence = Calibration(Setup(None, Options())).measure(unit)
         assert (accuracy.value, confidence.facets) == (correct, {"correct": correct})
+        assert accuracy.because == ("" if correct else "cat, not hound")
         assert confidence.value == pytest.approx(0.8)
 
 

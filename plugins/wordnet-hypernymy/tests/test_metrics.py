@@ -47,6 +47,11 @@ def test_isp_is_the_probability_of_what_is_below():
     assert own.values == pytest.approx([0.25])
 
 
+def test_a_wrong_image_says_which_class_it_was_taken_for():
+    (rows,) = measured(Isp, "dog.n.01", [9, 0, 0, 0], [0, 0, 9, 0], [0, 9, 0, 0])
+    assert rows.because == ("", "siamese_cat.n.01, not dog", "")
+
+
 def test_scs_and_what_stands_beside_it():
     said = measured(Scs, "dog.n.01", [100, 0, 0, 0], [0, 100, 0, 0], [100, 0, 0, 0])
     images = next(r for r in said if isinstance(r, Rows))
