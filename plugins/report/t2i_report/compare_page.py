@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from t2i_core.api.digest import digest_data
-from t2i_core.api.image import Image
 from t2i_core.api.resolver import Resolver
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.analysis import list_metrics
@@ -16,9 +15,15 @@ from t2i_core.results.thumbnails import CHUNK, Thumbnails
 
 from .citation import Citation
 from .compare import ModelComparison, find_shared
+from .evidence import find_overlays, list_templates, list_titles
+from .example import choose_example
+from .explained_values import ExplainedMetric, read_values
 from .gallery import Gallery, GalleryColumn, ShownImage, gallery
+from .image_reasons import list_reasons
 from .metric_results import MetricResults, find_tasks
+from .mistakes import group_mistakes
 from .names import model_names, run_names
+from .only_one import split_metrics
 from .page import write_page
 from .run_record import RunRecord, group_run, record_run
 from .stored_comparison import MetricComparison
@@ -41,9 +46,12 @@ def write_comparison(
         warn: Shows a warning about pictures that are left out.
     """
     a, b = found.a, found.b
-    shown = gallery([a.run] if a.run.folder == b.run.folder else [a.run, b.run], {})
-    columns = _Sides(found, shown)
-    pictures = Thumbnails(columns.pictures, side)
+    runs = [a.run] if a.run.folder == b.run.folder else [a.run, b.run]
+    measures = {each.metric: pair.measures for pair in found.pairs for each in pair.results}
+    columns = _Sides(found, gallery(runs, measures))
+    pictures = Thumbnails(columns.shown.pictures, side)
+    overlays = find_overlays(runs, columns.shown, side)
+    values = read_values(runs, columns.shown, measures)
     faults: list[str] = []
     records = _record_runs(found, resolver)
     groups = _group_pairs(found)
@@ -51,6 +59,8 @@ def write_comparison(
     summary = summarize(name, groups, records[0].judges, Citation(_write_command(found)), faults)
     for fault in faults:
         warn(fault)
+    splits = list(split_metrics(values, columns.names, columns.shown, overlays))
+    mistakes = group_mistakes(each for split in splits for side in split.sides for each in side.mistakes)
     write_page(
         target,
         "compare.html",
@@ -58,16 +68,20 @@ def write_comparison(
         title=summary.headline.title,
         summaries=[summary],
         records=records,
-        example=None,
+        example=choose_example(mistakes, summary.answers.spots, columns.shown.tables),
         faults=faults,
         pictures=pictures,
         n_images=len(columns.cells),
         most_prompts=MOST_ROWS,
-        templates=tuple,
+        splits=splits,
+        overlays=overlays,
+        templates=lambda: list_templates(overlays),
         gallery=lambda: {
             "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
             "side": side,
-            **columns.plain(pictures.damaged),
+            **columns.plain(pictures.damaged, values),
+            "evidence": list_titles(overlays),
+            "because": list(list_reasons(values, columns.shown)),
         },
     )
     pictures.report_missing(warn)
@@ -121,28 +135,34 @@ class _Sides:
         both = find_shared(found)  # if both sides are the same model, each image may come from either run
         self.cells = [(by_side[0][c], by_side[1][c]) for c in by_side[0] if c in by_side[1] and c in both]
 
-    @property
-    def pictures(self) -> list[Image | None]:
-        return [image.picture for cell in self.cells for image in cell]
+        # one model that two runs measured has the same images on both sides; its mistakes cannot differ
+        tables = shown.tables if wanted[0] != wanted[1] else []
+        self.names = wanted[0], wanted[1]
+        self.shown = Gallery(
+            [image for cell in self.cells for image in cell],
+            tables=[table[table["model"].isin(wanted)] if len(table) else table for table in tables],
+        )
 
-    def plain(self, damaged: dict[int, str]) -> dict[str, Any]:
+    def plain(self, damaged: dict[int, str], explained: Sequence[ExplainedMetric]) -> dict[str, Any]:
         images = [first for first, _ in self.cells]
-        measures = []
+        measures, scores = [], []
         names = self.found.a.name, self.found.b.name
+        by_title = {each.title: each for each in explained}
         for pair in self.found.pairs:
-            values = self._values(pair)
+            values = self._values(pair, by_title.get(pair.metric))
             columns = [
                 [values.get((i.prompt, i.seed, name), values.get((i.prompt, None, name))) for i in images]
                 for name in names
             ]
+            name = escape_control_characters(pair.metric)
+            scores.append({"title": name, "metric": name, "sides": columns})
             apart = [None if None in (x, y) else x - y for x, y in zip(*columns, strict=True)]
             better = pair.measure.higher_is_better
             title = f"{pair.metric}: a - b"
-            measures.append(
-                {**GalleryColumn(title, None, apart).plain(), "sides": list(map(escape_control_characters, names))}
-            )
+            difference = GalleryColumn(title, None, apart, pair.metric).plain()
+            measures.append({**difference, "sides": list(map(escape_control_characters, names))})
             measures += [
-                GalleryColumn(f"{pair.metric}: {name}", better, own).plain()
+                GalleryColumn(f"{pair.metric}: {name}", better, own, pair.metric).plain()
                 for name, own in zip(names, columns, strict=True)
             ]
         plain = Gallery(images).plain({})
@@ -163,13 +183,22 @@ class _Sides:
             "sideNames": [escape_control_characters(name) for name in names],
             "models": [escape_control_characters(" | ".join(names))],
             "model": [0] * len(images),
+            "scores": scores,
             "measures": [m for m in measures if any(v is not None for v in m["values"])],
             "why": {n: escape_control_characters(reason) for n, reason in why.items()},
         }
 
-    @staticmethod
-    def _values(pair: MetricComparison) -> dict[tuple[str, int | None, str], float]:
-        """Return the values by prompt, seed (None: over all seeds) and model."""
+    def _values(
+        self, pair: MetricComparison, explained: ExplainedMetric | None
+    ) -> dict[tuple[str, int | None, str], float]:
+        """Return the values by prompt, seed (None: over all seeds) and model.
+
+        A headline that is computed from other measures has no rows; then the values are those with reasons.
+        """
         rows = pair.rows
+        if rows.empty:
+            sides = dict(zip(self.names, (self.found.a.name, self.found.b.name), strict=True))
+            own = () if explained is None else explained.values
+            return {(each.prompt.partition("\0")[0], each.seed, sides[each.model]): each.value for each in own}
         seeds = [int(s) for s in rows["seed"]] if "seed" in rows else [None] * len(rows)
         return dict(zip(zip(rows["prompt"], seeds, rows["model"], strict=True), rows["value"], strict=True))

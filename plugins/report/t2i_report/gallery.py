@@ -66,17 +66,20 @@ class GalleryColumn:
         title: Title of the column.
         better: Whether higher is better; None if neither is, or it is unknown.
         values: Value of each image of the gallery, or None.
+        metric: Title of the metric.
     """
 
     title: str
     better: bool | None
     values: list[float | None]
+    metric: str = ""
 
     def plain(self) -> dict[str, Any]:
         """Return the column as data for the page's script."""
         present = {value for value in self.values if value is not None}
         return {
             "title": escape_control_characters(self.title),
+            "metric": escape_control_characters(self.metric),
             "better": self.better,
             "right": self.better is not None and present <= {0.0, 1.0},  # each value is a hit or a miss
             "values": [None if value is None else float(f"{value:.6g}") for value in self.values],
@@ -111,21 +114,24 @@ class Gallery:
         return {(each.model, each.prompt_key, each.seed): place for place, each in enumerate(self.images)}
 
     @cached_property
-    def _first(self) -> dict[tuple[str, str], int]:
-        return {(each.model, each.prompt_key): place for place, each in reversed(list(enumerate(self.images)))}
+    def _by_prompt(self) -> dict[tuple[str, str], list[int]]:
+        found: dict[tuple[str, str], list[int]] = {}
+        for place, each in enumerate(self.images):
+            found.setdefault((each.model, each.prompt_key), []).append(place)
+        return found
 
-    def find(self, model: str, prompt_key: str, seed: int | None) -> int | None:
-        """Return the index of an image, or, with seed None, of the first of a prompt; None without one."""
+    def find_all(self, model: str, prompt_key: str, seed: int | None) -> list[int]:
+        """Return the index of an image as a list, or, with seed None, those of all images of a prompt."""
         if seed is None:
-            return self._first.get((model, prompt_key))
-        return self.places.get((model, prompt_key, seed))
+            return self._by_prompt.get((model, prompt_key), [])
+        place = self.places.get((model, prompt_key, seed))
+        return [] if place is None else [place]
 
-    def plain(self, damaged: Mapping[int, str], evidence: Sequence[str] = ()) -> dict[str, Any]:
+    def plain(self, damaged: Mapping[int, str]) -> dict[str, Any]:
         """Return the gallery as data for the page's script.
 
         Args:
             damaged: Why a picture cannot be shown, by its index.
-            evidence: Titles of the metrics whose evidence the page has.
         """
         prompts = dict.fromkeys((image.prompt, image.text) for image in self.images)
         models = dict.fromkeys(image.model for image in self.images)
@@ -133,7 +139,8 @@ class Gallery:
         model_numbers = {model: number for number, model in enumerate(models)}
         return {
             "chunk": CHUNK,
-            "evidence": [escape_control_characters(title) for title in evidence],
+            "evidence": [],
+            "because": [],
             "sides": 1,
             "models": [escape_control_characters(model) for model in models],
             "prompts": [[escape_control_characters(id), escape_control_characters(text)] for id, text in prompts],
@@ -247,7 +254,7 @@ def _columns(
         for name, cells in {"": merged}.items() if agree else found[key].items():
             values = [_value_of(cells, image) for image in images]
             if any(value is not None for value in values):
-                yield GalleryColumn(f"{title} ({name})" if name else title, better.get(key[1:]), values)
+                yield GalleryColumn(f"{title} ({name})" if name else title, better.get(key[1:]), values, key[0])
 
 
 def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:

@@ -14,7 +14,7 @@ from t2i_core.results.html_parts import embed_json, make_policy
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.output_file import write_atomically
 
-SCRIPTS = ("hover.js", "copy.js", "pictures.js", "gallery.js")
+SCRIPTS = ("hover.js", "copy.js", "pictures.js", "gallery.js", "side_by_side.js")
 """Scripts of a page, in the order in which they run. Each does nothing on a page without its elements."""
 
 STYLES = ("page.css", "pictures.css")

@@ -21,7 +21,9 @@ from t2i_core.results.thumbnails import Thumbnails
 from .drawing import DrawnFigure, draw_figure
 from .evidence import find_overlays, list_templates, list_titles
 from .example import choose_example
+from .explained_values import read_values
 from .gallery import gallery
+from .image_reasons import list_reasons
 from .looks import analyze_looks
 from .method import MOST_ROWS
 from .mistakes import find_mistakes, group_mistakes
@@ -105,7 +107,8 @@ def write_report(
     shown = gallery(runs, measures)
     pictures = Thumbnails(shown.pictures, side)
     overlays = find_overlays(runs, shown, side)
-    mistakes = group_mistakes(find_mistakes(runs, shown, measures, overlays))
+    values = read_values(runs, shown, measures)
+    mistakes = group_mistakes(find_mistakes(values, shown, overlays))
     spots = [spot for report in reports for spot in report.summary.answers.spots]
     write_page(
         target,
@@ -119,7 +122,9 @@ def write_report(
         gallery=lambda: {
             "id": digest_data([run.manifest.plan for run in runs]),
             "side": side,
-            **shown.plain(pictures.damaged, list_titles(overlays)),
+            **shown.plain(pictures.damaged),
+            "evidence": list_titles(overlays),
+            "because": list(list_reasons(values, shown)),
         },
         mistakes=mistakes,
         example=choose_example(mistakes, spots, shown.tables),

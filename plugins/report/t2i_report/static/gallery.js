@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   if (!t2i) return;
-  const { data, $, make, picture } = t2i;
+  const { data, $, make, picture, overlay } = t2i;
   const total = data.model.length;
   const sides = data.sides;
 
@@ -36,7 +36,7 @@
 
   // filters
   const f = Object.fromEntries(
-    ["model", "measure", "outcome", "from", "to", "facet", "level", "seed", "tag", "text", "order"].map((n) => [n, $(`f-${n}`)]),
+    ["model", "measure", "outcome", "from", "to", "facet", "level", "seed", "tag", "text", "order", "why"].map((n) => [n, $(`f-${n}`)]),
   );
   const measure = () => data.measures[Number(f.measure.value)];
   const facet = () => (f.facet.value === "" ? undefined : data.facets[Number(f.facet.value)]);
@@ -45,6 +45,21 @@
   fill(f.measure, data.measures.length ? data.measures.map((m, n) => [n, m.title]) : [["", "none"]]);
   fill(f.facet, [["", "all"], ...data.facets.map((one, n) => [n, one.name])]);
   f.facet.parentElement.hidden = !data.facets.length;
+  // why: reasons of wrong values, a group of options for each metric
+  f.why.replaceChildren(
+    new Option("all", ""),
+    ...data.because.flatMap((own, n) => {
+      if (!own.groups.length) return [];
+      const counts = own.groups.map(() => 0);
+      for (const codes of Object.values(own.codes)) for (const code of codes) counts[code]++;
+      const group = make("optgroup");
+      group.label = own.title;
+      group.append(...own.groups.map((words, code) => new Option(`${words} (${counts[code]})`, `${n},${code}`)));
+      return [group];
+    }),
+  );
+  f.why.parentElement.hidden = f.why.options.length < 2;
+  const sidesOf = (i) => Array.from({ length: sides }, (_, side) => i * sides + side);
   fill(f.seed, [["", "all"], ...[...new Set(data.seed)].sort((a, b) => a - b).map((s) => [s, s])]);
   function listTags() {
     fill(f.tag, [["", "all"], ["tagged", "any tag"], ["untagged", "no tag"], ...knownTags().map((t) => [`=${t}`, t])]);
@@ -95,6 +110,7 @@
     const from = f.from.value === "" || (own && own.right) ? null : Number(f.from.value);
     const to = f.to.value === "" || (own && own.right) ? null : Number(f.to.value);
     const outcome = f.outcome.value;
+    const [about, code] = f.why.value.split(",").map(Number);
     chosen = [];
     for (let i = 0; i < total; i++) {
       const v = values ? values[i] : null;
@@ -102,6 +118,7 @@
       if (f.seed.value !== "" && String(data.seed[i]) !== f.seed.value) continue;
       if (levels && f.level.value !== "" && levels.codes[i] !== Number(f.level.value)) continue;
       if (!fits[data.prompt[i]]) continue;
+      if (f.why.value && !sidesOf(i).some((place) => data.because[about].codes[place]?.includes(code))) continue;
       if (outcome === "failed" ? !(i in data.why) : outcome && !OUTCOMES[outcome](v, own)) continue;
       if ((from !== null && (v === null || v < from)) || (to !== null && (v === null || v > to))) continue;
       if (f.tag.value === "tagged" && !tagsOf(i).length) continue;
@@ -251,20 +268,25 @@
   function fact(name, value) {
     $("look-facts").append(make("dt", name), make("dd", value));
   }
+  // the metric whose evidence is drawn: that of the chosen score, or the first that has any of this picture
+  function choosing(i) {
+    const own = measure();
+    const has = (title) => sidesOf(i).some((place) => overlay(title, place));
+    return own && has(own.metric) ? own.metric : data.evidence.find(has);
+  }
   function show() {
     looked = at;
     const i = chosen[at];
     const [id, text] = data.prompts[data.prompt[i]];
+    const drawn = choosing(i);
+    $("look-draws").hidden = drawn === undefined;
+    $("look-draws").lastChild.textContent = ` Boxes and masks of ${drawn}`;
     $("look-pictures").replaceChildren(
       ...Array.from({ length: sides }, (_, side) => {
         const figure = make("figure");
-        const source = picture(i * sides + side);
-        if (source) {
-          const image = make("img");
-          image.alt = `${data.sideNames ? `${data.sideNames[side]}: ` : ""}${text}`;
-          image.src = source;
-          figure.append(image);
-        } else figure.append(make("p", data.why[i] || "no picture"));
+        const box = make("span", undefined, "shot");
+        t2i.fill(box, i * sides + side, `${data.sideNames ? `${data.sideNames[side]}: ` : ""}${text}`, drawn);
+        figure.append(box);
         if (data.sideNames) figure.append(make("figcaption", data.sideNames[side]));
         return figure;
       }),
@@ -274,6 +296,11 @@
     fact("model", data.models[data.model[i]]);
     fact("prompt", id);
     fact("seed", String(data.seed[i]));
+    for (const own of data.because) {
+      for (const [side, place] of sidesOf(i).entries()) {
+        if (place in own.text) fact(`${own.title}: why${data.sideNames ? `, ${data.sideNames[side]}` : ""}`, own.texts[own.text[place]]);
+      }
+    }
     for (const own of data.measures) if (own.values[i] !== null) fact(own.title, written(own.values[i]));
     for (const own of data.facets) if (own.codes[i] >= 0) fact(own.name, own.levels[own.codes[i]]);
     if (i in data.why) fact("no picture", data.why[i]);
@@ -340,6 +367,13 @@
   filters.addEventListener("submit", (event) => event.preventDefault());
   filters.addEventListener("input", (event) => {
     if (event.target === f.facet) listLevels();
+    if (event.target === f.why && f.why.value) {
+      // the score that the reasons explain
+      const { title, measure: name } = data.because[f.why.value.split(",")[0]];
+      const own = data.measures.findIndex((each) => each.metric === title && each.title.endsWith(name));
+      if (own >= 0) f.measure.value = own;
+      listOutcomes();
+    }
     if (event.target === f.measure) listOutcomes();
     choose();
   });

@@ -43,6 +43,8 @@ const t2i = (() => {
     const image = make("img");
     image.alt = alt;
     image.src = source;
+    // evidence has the shape of its picture
+    image.addEventListener("load", () => (box.style.aspectRatio = `${image.naturalWidth} / ${image.naturalHeight}`));
     box.replaceChildren(image);
     const drawn = title === undefined ? undefined : overlay(title, place);
     if (drawn) box.append(drawn);
