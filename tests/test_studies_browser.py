@@ -136,12 +136,16 @@ def invoke(*words: object) -> str:
     return done.stdout
 
 
-def analyze(run: Run, option: str, name: str) -> pd.DataFrame:
+def analyze(run: Run, option: str) -> Callable[[str], pd.DataFrame]:
+    """Run all analyses of a run; returns what reads the table of a name."""
     out = run.folder.parent / "analyses"
-    shutil.rmtree(out, ignore_errors=True)
     invoke("analyze", run.folder, "-o", option, "--out", out)
-    (file,) = out.glob(f"*/*-{name}.csv")
-    return pd.read_csv(file)
+
+    def read(name: str) -> pd.DataFrame:
+        (file,) = out.glob(f"*/*-{name}.csv")
+        return pd.read_csv(file)
+
+    return read
 
 
 # Likert ---------------------------------------------------------------------------------------------------------
@@ -212,7 +216,8 @@ def test_a_component_study(folder: Path, browser: Any) -> None:
         return simulated_components.err(simulated_components.describe(shown[0]), rng, 0.05)
 
     ask(browser, run, request, name_components)
-    table = analyze(run, f"paintskills-object.answers={votes}", "people")
+    read = analyze(run, f"paintskills-object.answers={votes}")
+    table = read("people")
     bound = "upper bound (simulator)"
     assert table[["model", "skill"]].to_numpy().tolist() == [
         [model, skill] for model in (*faults, bound) for skill in (*skills, "average")
@@ -222,7 +227,7 @@ def test_a_component_study(folder: Path, browser: Any) -> None:
     own = rows[[model != bound for model, _ in rows.index]]
     assert (own["people"] - own["metric"]).abs().max() <= 1 / 2  # people err, the oracle does not
     assert (own["images"].xs("object", level="skill") + own["ties"].xs("object", level="skill") == 2).all()
-    phi = analyze(run, f"paintskills-object.answers={votes}", "phi-by-skill").set_index("skill")
+    phi = read("phi-by-skill").set_index("skill")
     assert list(phi.index) == [*skills, "average"]
     assert (phi.loc[list(skills), "models"] == 2).all()
     assert phi["phi"].drop("average").dropna().min() > 0
@@ -249,20 +254,20 @@ def test_a_study_of_groups(folder: Path, browser: Any) -> None:
         return simulated_groups.err(simulated_groups.describe(shown, groups), groups, rng, 0.1)
 
     ask(browser, run, request, name_groups)
-    option = f"bias.people={votes}"
-    people = analyze(run, option, "people").set_index("model")
+    read = analyze(run, f"bias.people={votes}")
+    people = read("people").set_index("model")
     assert (people["asked"] == 6).all()
     assert (people["mad-n-1 one-hot"] == 1).all()
     assert people.loc["skewed", "mad people"] > people.loc["even", "mad people"]
     assert (people["agreement"] >= 0.5).all()
     assert people.loc["even", "kappa low"] < people.loc["even", "kappa"]  # all images of the other show hats
-    shares = analyze(run, option, "people-hat")
+    shares = read("people-hat")
     assert set(shares["category"]) == {"all", "alone", "animal", "object"}
     assert set(shares["who"]) == {"people", "judge"}
-    unanimous = analyze(run, option, "unanimous-by-category")
+    unanimous = read("unanimous-by-category")
     assert (unanimous["unanimous"] <= unanimous["asked"]).all()
     assert unanimous["unanimous"].sum() > 0
-    agreements, disagreements = (analyze(run, option, name) for name in ("agreements", "disagreements"))
+    agreements, disagreements = read("agreements"), read("disagreements")
     assert len(agreements) + len(disagreements) == people["n"].sum()
     with sqlite3.connect(votes) as database:
         (count,) = database.execute("select count(*) from votes").fetchone()
