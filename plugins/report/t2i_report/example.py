@@ -29,7 +29,7 @@ class TypicalMistake:
 def choose_example(
     mistakes: Mapping[str, Sequence[MistakeGroup]], spots: Sequence[WeakSpot], tables: Sequence[pd.DataFrame]
 ) -> TypicalMistake | None:
-    """Return a picture of a level at which a model is weakest; another mistake if none of them is shown.
+    """Return a picture with a reason, of a level at which a model is weakest if there is one.
 
     Args:
         mistakes: The mistakes by metric, the most frequent first.
@@ -43,13 +43,13 @@ def choose_example(
         for example in group.examples
         if example.image.picture is not None
     ]
-    found.sort(key=lambda each: not each.example.because)
+    explained = [each for each in found if each.example.because] or found
     for spot in sorted(spots, key=lambda spot: (not spot.is_clear, spot.width)):
         prompts = _list_prompts(spot, tables)
-        for each in found:
+        for each in explained:
             if each.metric == spot.metric and each.example.image.prompt_key in prompts:
                 return each
-    return next(iter(found), None)
+    return next(iter(explained), None)
 
 
 def _list_prompts(spot: WeakSpot, tables: Sequence[pd.DataFrame]) -> set[str]:

@@ -76,6 +76,11 @@ class MetricResults:
         return f"{n} models"
 
     @property
+    def is_single(self) -> bool:
+        """True if one model has a score."""
+        return len(self.scored) == 1
+
+    @property
     def standings(self) -> list[Standing]:
         """The models with the ranks that each may have, the best first."""
         return rank_models(self.scored, self.comparisons)

@@ -35,6 +35,11 @@ class Summary:
     maps: Sequence[FacetMap]
     readings: Sequence[MetricReading]
 
+    @property
+    def is_single(self) -> bool:
+        """True if one model was measured."""
+        return all(forest.group.is_single for forest in self.forests)
+
 
 def summarize(
     name: str,

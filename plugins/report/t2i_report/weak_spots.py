@@ -117,9 +117,10 @@ def find_score(result: Result, level: Level) -> Score | None:
 
 
 def find_weak_spot(group: MetricResults, result: Result, levels: Sequence[Level] | None = None) -> WeakSpot | None:
-    """Return the level whose confidence interval ends nearest to the bad end.
+    """Return the level with the lowest score, or the highest if lower is better.
 
-    A level with few samples has a wide interval and is not found by chance alone.
+    Levels whose interval lies apart from that of the best level come first, so that a level with few samples is
+    not found by chance alone.
 
     Returns:
         The level; None if the metric has no direction, or the model scores the same at all levels.
@@ -134,11 +135,11 @@ def find_weak_spot(group: MetricResults, result: Result, levels: Sequence[Level]
             continue
         bad, good = score.ci if group.higher_is_better else score.ci[::-1]
         if bad is not None and good is not None:
-            found.append((sign * good, sign * score.value, sign * bad, level, score))
-    if len({value for _, value, *_ in found}) < 2:
+            found.append((sign * score.value, sign * bad, sign * good, level, score))
+    if len({value for value, *_ in found}) < 2:
         return None
-    end, _, _, level, score = min(found, key=lambda each: each[:2])
-    best = max(bad for _, _, bad, *_ in found)
+    best = max(bad for _, bad, *_ in found)
+    _, _, end, level, score = min(found, key=lambda each: (each[2] >= best, each[0], each[2]))
     return WeakSpot(group.title, result.label, level, score, end < best)
 
 

@@ -28,6 +28,12 @@ INKS = ("#000000", "#ffffff")
 PALE = 0.25
 """Opacity of a pale cell, whose text has the colour of the page's texts."""
 
+LETTER = 6.5
+"""Width of a letter of a label, in pixels."""
+
+FEW_COLUMNS, MOST_WIDTH = 5, 110
+"""A map of at most five columns has columns as wide as their labels, but at most 110 pixels."""
+
 LEAST = 0.35
 """Side of a cell whose interval spans the whole range, as a share of the largest."""
 
@@ -51,7 +57,9 @@ def draw_heat_map(chart: HeatMap, table: pd.DataFrame) -> Spec:
     known = drawn.has("low")
     texts = cells <= MOST_TEXTS
     both = texts and known and cells <= MOST_INTERVALS
-    width, height = 64 if both else 40 if texts else 22, 30 if both else 20
+    longest = max(map(len, drawn.levels["x"]), default=0)
+    room = min(LETTER * longest, MOST_WIDTH) if drawn.count("x") <= FEW_COLUMNS else 0
+    width, height = max(64 if both else 40 if texts else 22, room), 30 if both else 20
     y, tall = row_axis(drawn, "y", wrap_title(chart.y_title or title_column(_first(chart.y))), each=height)
     x, wide = _column_axis(chart, drawn, width)
     y["axis"] |= {"grid": False}
@@ -88,9 +96,9 @@ def _first(columns: str | tuple[str, ...]) -> str:
     return columns if isinstance(columns, str) else ", ".join(columns)
 
 
-def _column_axis(chart: HeatMap, drawn: Drawn, each: int) -> tuple[Spec, Any]:
+def _column_axis(chart: HeatMap, drawn: Drawn, each: float) -> tuple[Spec, Any]:
     levels = drawn.levels["x"]
-    turned = max(map(len, levels), default=0) * 6.5 > each
+    turned = max(map(len, levels), default=0) * LETTER > each
     axis: Spec = {"grid": False, "ticks": False, "domain": False, "labelLimit": LONGEST_LABEL}
     axis |= {"labelAngle": -45 if turned else 0}
     wide: Any = {"step": each}
