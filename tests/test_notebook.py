@@ -166,7 +166,7 @@ def test_a_redefined_component_is_not_served_what_another_has_made(tmp_path: Pat
     }
 
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "models-in-memory.ipynb"
+EXAMPLES = Path(__file__).parent.parent / "examples"
 FOUND = """
 import json
 print(json.dumps({
@@ -181,7 +181,7 @@ print(json.dumps({
 
 @pytest.mark.long
 def test_the_example_notebook_compares_a_changed_model(tmp_path: Path) -> None:
-    notebook = nbformat.read(EXAMPLE, as_version=4)
+    notebook = nbformat.read(EXAMPLES / "models-in-memory.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs or cell.execution_count for cell in code)
     notebook.cells.append(nbformat.v4.new_code_cell(FOUND))
@@ -206,3 +206,28 @@ def test_the_example_notebook_compares_a_changed_model(tmp_path: Path) -> None:
     assert len(bars) == 1  # drawn again in place
     assert "images of wordy" in bars[0]["data"]["text/html"]
     assert "8/8" in bars[0]["data"]["text/html"]
+
+
+@pytest.mark.long
+def test_the_tutorial_goes_from_a_run_to_a_table_for_a_paper(tmp_path: Path) -> None:
+    notebook = nbformat.read(EXAMPLES / "from-a-run-to-a-paper.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in code)
+    NotebookClient(
+        notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    run, difference, plot, gallery, analyses, analysis, table, latex, signature = (
+        cell.outputs[-1] for cell in code
+    )
+    verdict = "careful is better than forgetful on tiam"
+    assert f"<p><strong>{verdict}" in run["data"]["text/html"]
+    assert "differences by prompt" in difference["data"]["text/html"]
+    assert "image/svg+xml" in plot["data"]
+    pictures = gallery["data"]["text/html"]
+    assert pictures.count("data:image/webp;base64") == 6
+    assert pictures.count("<strong>0.000</strong>") == pictures.count("not found") == 6
+    assert "<code>object by position</code>" in analyses["data"]["text/html"]
+    assert "data:image/svg+xml;base64" in analysis["data"]["text/html"]
+    assert "| careful | **1.00** " in table["data"]["text/markdown"]
+    assert "careful & \\textbf{1.00} " in latex["text"]
+    assert "metric:tiam|version:" in signature["data"]["text/plain"]

@@ -11,8 +11,9 @@ from t2i_core.api.errors import BadFolder
 from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
-from t2i_core.results.run import Run, UnreadableRun, load_run, make_relative
-from t2i_core.results.run import list_runs as stored_runs
+from t2i_core.results.run import Run, load_run, make_relative
+from t2i_core.results.run_list import UnreadableRun
+from t2i_core.results.run_list import list_runs as stored_runs
 from t2i_core.results.score_tables import print_looks, print_results
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
 

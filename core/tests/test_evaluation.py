@@ -71,7 +71,8 @@ from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.run import run_plan
 from t2i_core.results.measurement_table import TableBuilder
 from t2i_core.results.result import UpperBound
-from t2i_core.results.run import list_runs, load_run
+from t2i_core.results.run import load_run
+from t2i_core.results.run_list import list_runs
 from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver

@@ -20,7 +20,8 @@ from t2i_core.engine.answer_stream import PATIENCE
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.engine.sample_list import name_model_folders
-from t2i_core.results.run import Run, UnreadableRun, list_runs, load_run
+from t2i_core.results.run import Run, load_run
+from t2i_core.results.run_list import UnreadableRun, list_runs
 from t2i_core.storage.manifest_file import LOCK
 from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver

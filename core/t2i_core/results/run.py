@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from ..api.errors import BadFolder
 from ..api.text import fit_one_line
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
     from ..api.image import Truth
     from ..api.prompt import Prompt
+    from ..api.resolver import Resolver
     from .chart import Chart
+    from .run_analyses import RunAnalyses
+    from .run_gallery import RunGallery
 
 
 @dataclass(frozen=True)
@@ -117,12 +120,44 @@ class Run:
 
         return draw_scores(self.results)
 
-    def _repr_html_(self) -> str:
-        """Return the tables of `t2i eval` for a notebook."""
-        from ..api.terminal import render_html
-        from .score_tables import print_run
+    def analyses(self, resolver: Resolver[Any] | None = None) -> RunAnalyses:
+        """Return the analyses that the metrics make beyond the scores, by name: each a table with a figure.
 
-        return render_html(lambda console: print_run(console, self))
+        Args:
+            resolver: Finds the metrics. Default: the installed registry.
+        """
+        from .run_analyses import analyze
+
+        return analyze(self, resolver)
+
+    def gallery(
+        self,
+        model: str | None = None,
+        metric: str | None = None,
+        order: Literal["worst", "best"] = "worst",
+        limit: int = 8,
+    ) -> RunGallery:
+        """Return the images with the worst or best values, with why, for a notebook.
+
+        Args:
+            model: Label of the model; if None, all.
+            metric: The metric; if None, the first that measures single images.
+            order: `worst` or `best` first.
+            limit: Number of images.
+
+        Raises:
+            UnknownName: If the run has no such model or metric.
+            BadOption: If no such metric measures single images.
+        """
+        from .run_gallery import make_gallery
+
+        return make_gallery(self, model, metric, order, limit)
+
+    def _repr_html_(self) -> str:
+        """Return what the results say, the scores, and the rest folded, for a notebook."""
+        from .run_view import make_run_view
+
+        return make_run_view(self)
 
     def to_json(self) -> dict[str, Any]:
         """Return the output of `t2i eval --json` as plain data."""
@@ -293,27 +328,3 @@ def make_relative(folder: Path) -> Path:
     """Return a folder for messages: relative, if it lies in the working folder."""
     here = Path.cwd()
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
-
-
-@dataclass(frozen=True)
-class UnreadableRun:
-    """A run whose run.json is damaged, or comes from another version of t2i.
-
-    Attributes:
-        folder: Its folder, absolute.
-        reason: The problem, in one line.
-    """
-
-    folder: Path
-    reason: str
-
-
-def list_runs(folder: str | Path) -> Iterator[Run | UnreadableRun]:
-    """Yield the run in a folder, or the runs in its direct subfolders, by name."""
-    folder = Path(folder)
-    for path in [folder, *sorted(folder.glob("*"))]:
-        try:
-            if (path / MANIFEST).exists():
-                yield load_run(path)
-        except (BadFolder, OSError) as error:
-            yield UnreadableRun(path.absolute(), str(error))

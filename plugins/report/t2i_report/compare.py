@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
-from t2i_core.api.resolver import Resolver
+from t2i_core.api.resolver import Resolver, installed_resolver
 from t2i_core.api.terminal import make_table, shown
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.result import list_bound_labels
 from t2i_core.results.run import Run
+from t2i_core.results.run_view import fold, show_text
+from t2i_core.results.table_format import format_table
 
 from .names import model_names, run_names
 from .stored_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
@@ -21,6 +23,10 @@ from .stored_comparison import ComparedModel, MetricComparison, compare_metric, 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+
+MOST_ROWS = 30
+"""Rows of prompts that a notebook shows; `prompts()` has all."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,20 @@ class ModelComparison:
     b: ComparedModel
     pairs: Sequence[MetricComparison]
     left_out: Sequence[tuple[str, str]]
+
+    def _repr_html_(self) -> str:
+        """Return the differences, and the prompts folded, for a notebook."""
+        a, b = (show_text(side.name) for side in (self.a, self.b))
+        differences, prompts = self.differences(), self.prompts()
+        left_out = (f"<p>not compared: {show_text(metric)}: {show_text(why)}</p>" for metric, why in self.left_out)
+        return "".join(
+            [
+                f"<p><strong>a: {a}<br>b: {b}</strong></p>",
+                format_table(differences.drop(columns=["measure", "a", "b", "interval"]), "html"),
+                fold(f"{len(prompts)} differences by prompt", format_table(prompts, "html", MOST_ROWS)),
+                *left_out,
+            ]
+        )
 
     def differences(self) -> pd.DataFrame:
         """Return one row per metric: metric, measure, a, b, diff, low, high, p_unadjusted, n, interval."""
@@ -75,7 +95,10 @@ def _interval(pair: MetricComparison) -> str:
 
 
 def compare(
-    first: Run, second: Run, labels: tuple[str | None, str | None], resolver: Resolver[Any]
+    first: Run,
+    second: Run,
+    labels: tuple[str | None, str | None] = (None, None),
+    resolver: Resolver[Any] | None = None,
 ) -> ModelComparison:
     """Compare a model of one run with a model of another run, or of the same run.
 
@@ -83,7 +106,7 @@ def compare(
         first: The first run.
         second: The second run.
         labels: Labels of the models; None if the run has only one.
-        resolver: Finds the metrics.
+        resolver: Finds the metrics. Default: the installed registry.
 
     Raises:
         BadOption: If a run has several models and no label is given, or a model would be compared with itself.
@@ -98,7 +121,7 @@ def compare(
     if names[0] == names[1]:  # one model, measured in two runs
         names = [f"{label} ({name})" for label, name in zip((a, b), run_names([first, second]), strict=True)]
     sides = ComparedModel(first, a, names[0]), ComparedModel(second, b, names[1])
-    metrics = list_metrics(first, resolver)
+    metrics = list_metrics(first, installed_resolver() if resolver is None else resolver)
     theirs = _metrics(second)
     found, left_out = [], []
     for name in (name for name in metrics.made if name in theirs):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from t2i_core.api.resolver import Resolver
+from t2i_core.api.resolver import Resolver, installed_resolver
 from t2i_core.api.text import escape_control_characters, shorten_paths
 from t2i_core.results.number_format import format_number
 from t2i_core.results.result import Result, Score
@@ -65,10 +65,16 @@ class PaperTable:
     rows: Sequence[tuple[str, Sequence[PaperCell]]]
     notes: Sequence[PaperNote]
 
+    def _repr_markdown_(self) -> str:
+        """Return the table in Markdown, for a notebook."""
+        from .paper_formats import format_paper_table
+
+        return format_paper_table(self, "markdown")
+
 
 def make_paper_table(
     runs: Sequence[Run],
-    resolver: Resolver[Any],
+    resolver: Resolver[Any] | None = None,
     columns: Sequence[str] = (),
     digits: int | None = None,
     uncertainty: Uncertainty = "bounds",
@@ -80,7 +86,7 @@ def make_paper_table(
 
     Args:
         runs: The runs; a model that several of them have is one row.
-        resolver: Finds the metrics.
+        resolver: Finds the metrics. Default: the installed registry.
         columns: The columns, as `choose_columns` reads them.
         digits: Number of decimals; if None, that of every other output.
         uncertainty: What stands beside a score: the ends of its interval, half its width, or nothing.
@@ -88,7 +94,8 @@ def make_paper_table(
     Raises:
         UnknownName: If there is no such column.
     """
-    chosen = choose_columns(collect_groups(runs, resolver), columns)
+    groups = collect_groups(runs, installed_resolver() if resolver is None else resolver)
+    chosen = choose_columns(groups, columns)
     best = [column.group.find_best() if column.measure is None else None for column in chosen]
     models = dict.fromkeys(model for column in chosen for model in column.group.entries)
     rows = [
@@ -101,12 +108,11 @@ def make_paper_table(
         )
         for model in models
     ]
-    groups = list({id(column.group): column.group for column in chosen}.values())
     return PaperTable(
         _write_caption(chosen, best, uncertainty),
         ["model", *(_write_title(column) for column in chosen)],
         rows,
-        [_write_note(group) for group in groups],
+        [_write_note(group) for group in groups if any(column.group is group for column in chosen)],
     )
 
 
