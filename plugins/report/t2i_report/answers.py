@@ -140,5 +140,8 @@ def _find_best(group: MetricResults) -> Iterator[BestLine]:
         leading = [each for each in group.standings if each.first == 1]
         scores = ", ".join(f"{each.label} {format_number(each.score)}" for each in leading[:MOST_LINES])
         more = f" and {len(leading) - MOST_LINES} more" if len(leading) > MOST_LINES else ""
-        who = leading[0].label if len(leading) == 1 else f"one of {len(leading)} of {len(results)}"
+        if len(leading) == len(results):
+            who = "undecided"
+        else:
+            who = leading[0].label if len(leading) == 1 else f"one of {len(leading)} of {group.models}"
         yield BestLine(group.name, who, f"{scores}{more}", len(leading) == 1)

@@ -25,7 +25,7 @@ from .mistakes import group_mistakes
 from .names import model_names, run_names
 from .only_one import split_metrics
 from .page import write_page
-from .run_record import RunRecord, group_run, record_run
+from .reported_run import ReportedRun, group_run, record_run
 from .stored_comparison import MetricComparison
 from .summary import summarize
 
@@ -97,7 +97,7 @@ def _write_command(found: ModelComparison) -> str:
     return shlex.join(words)
 
 
-def _record_runs(found: ModelComparison, resolver: Resolver[Any]) -> list[RunRecord]:
+def _record_runs(found: ModelComparison, resolver: Resolver[Any]) -> list[ReportedRun]:
     """Return the record of the run of each model; one if both are of one run."""
     runs = list({side.run.folder: side.run for side in (found.a, found.b)}.values())
     return [

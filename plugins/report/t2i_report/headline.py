@@ -46,7 +46,8 @@ def write_headline(
     title = _write_title(known) if known else "No scores"
     if failed is None:
         return Headline(title, sentences)
-    title = f"The run failed; on what it measured: {title}" if known else "The run failed"
+    after = title.replace("No sure difference", "no sure difference")
+    title = f"The run failed; on what it measured: {after}" if known else "The run failed"
     return Headline(title, sentences, True)
 
 

@@ -29,8 +29,8 @@ from .method import MOST_ROWS
 from .mistakes import find_mistakes, group_mistakes
 from .names import run_names
 from .page import write_page
-from .run_record import RunRecord, group_run, record_run
-from .summary import Summary, summarize
+from .reported_run import ReportedRun, group_run, record_run
+from .summary import ResultSummary, summarize
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class RunReport:
     """
 
     name: str
-    summary: Summary
-    record: RunRecord
+    summary: ResultSummary
+    record: ReportedRun
     analyses: Sequence[ShownAnalysis]
     faults: Sequence[str]
 

@@ -16,7 +16,7 @@ from .reading import MetricReading, read_metrics
 
 
 @dataclass(frozen=True)
-class Summary:
+class ResultSummary:
     """Sections of a page about the results of a run, or of a comparison.
 
     Attributes:
@@ -50,7 +50,7 @@ def summarize(
     *,
     failed: str | None = None,
     stopped: str | None = None,
-) -> Summary:
+) -> ResultSummary:
     """Return the sections about results.
 
     Args:
@@ -62,7 +62,7 @@ def summarize(
         failed: Why the run failed; None if it did not.
         stopped: The verdict of a run that stops early.
     """
-    return Summary(
+    return ResultSummary(
         name,
         write_headline(groups, failed, stopped),
         answer(groups, judges, citation),

@@ -18,7 +18,7 @@ from .metric_results import MetricResults, find_tasks, group_results
 
 
 @dataclass(frozen=True)
-class RunRecord:
+class ReportedRun:
     """A run, its judges, method and references.
 
     Attributes:
@@ -36,7 +36,7 @@ class RunRecord:
     citation: Citation
 
 
-def record_run(name: str, run: Run, groups: Sequence[MetricResults], resolver: Resolver[Any]) -> RunRecord:
+def record_run(name: str, run: Run, groups: Sequence[MetricResults], resolver: Resolver[Any]) -> ReportedRun:
     """Return the record of a run.
 
     Args:
@@ -45,7 +45,7 @@ def record_run(name: str, run: Run, groups: Sequence[MetricResults], resolver: R
         groups: Its results by metric.
         resolver: Finds the judges.
     """
-    return RunRecord(name, run, read_judges(run, resolver), describe_method(run), cite_run(run, groups))
+    return ReportedRun(name, run, read_judges(run, resolver), describe_method(run), cite_run(run, groups))
 
 
 def group_run(run: Run, metrics: StoredMetrics) -> list[MetricResults]:
