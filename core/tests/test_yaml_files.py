@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 from t2i_core.api.errors import BadOption
-from t2i_core.io.yaml_file import find_first_fault, read_mapping
+from t2i_core.io.yaml_file import find_first_fault
+from t2i_core.io.yaml_lines import read_located_yaml
 
 
 def test_named_entries_are_returned(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_bytes("\ufeffa: [1, ü]\nb:\n".encode())
-    assert read_mapping(path, BadOption, "things") == {"a": [1, "ü"], "b": None}
+    assert read_located_yaml(path, BadOption, "things").data == {"a": [1, "ü"], "b": None}
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_errors_are_one_line(tmp_path: Path, content: bytes | None, said: str) -
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(BadOption) as error:
-        read_mapping(path, BadOption, "things by name")
+        read_located_yaml(path, BadOption, "things by name")
     assert str(error.value).startswith(f"{path}{said}")
     assert "\n" not in str(error.value)
 
@@ -70,7 +71,7 @@ def test_a_text_that_stands_for_too_much_is_refused(tmp_path: Path, text: str) -
     began = time.process_time()
     try:
         with pytest.raises(BadOption) as error:
-            read_mapping(path, BadOption, "things by name")
+            read_located_yaml(path, BadOption, "things by name")
         seconds, (_, most) = time.process_time() - began, tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -83,7 +84,7 @@ def test_a_text_that_stands_for_too_much_is_refused(tmp_path: Path, text: str) -
 def test_anchors_that_stay_small_are_read(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_text("base: &base {steps: 25}\nmodels:\n- {<<: *base, guidance: 1}\n- {<<: *base, guidance: 7}\n")
-    assert read_mapping(path, BadOption, "things")["models"] == [
+    assert read_located_yaml(path, BadOption, "things").data["models"] == [
         {"steps": 25, "guidance": 1},
         {"steps": 25, "guidance": 7},
     ]

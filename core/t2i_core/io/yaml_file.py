@@ -1,4 +1,4 @@
-"""YAML files that users write. Errors are one line.
+"""YAML that users write, read safely. Errors are one line.
 
 By aliases of aliases a small file can expand to billions of values, or take hours to read. Both are refused before
 anything is built, so that reading somebody else's recipe is safe.
@@ -6,15 +6,12 @@ anything is built, so that reading somebody else's recipe is safe.
 
 from __future__ import annotations
 
-from pathlib import Path
 from reprlib import repr as shorten
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
 
-from ..api.errors import T2IError
 from ..api.fault_words import describe_fault, takes_value
-from .text_file import read_text
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -110,27 +107,6 @@ def load_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as problem:  # an impossible date is a ValueError
         hint = "; put quotes around a text with a question mark" if "got '?'" in str(problem) else ""
         raise BadYAML(f"not YAML ({' '.join(str(problem).split())}){hint}") from problem
-
-
-def read_mapping(path: Path, error: type[T2IError], expected: str) -> dict[Any, Any]:
-    """Return the mapping that a YAML file holds; it has at least one entry.
-
-    Args:
-        path: The file.
-        error: The class of error to raise.
-        expected: What the file must contain, in words, for messages.
-
-    Raises:
-        T2IError: `error`, in one line that names the file, if it cannot be read, is not YAML, or is not a mapping
-            with entries.
-    """
-    try:
-        data = load_yaml(read_text(path, error, MAX_BYTES))
-    except BadYAML as problem:
-        raise error(f"{path}: {problem}") from problem
-    if not isinstance(data, dict) or not data:
-        raise error(f"{path}: must contain {expected}")
-    return data
 
 
 def find_first_fault(error: ValidationError) -> str:

@@ -23,15 +23,17 @@ class LocatedYAML:
 
     Attributes:
         data: The data.
-        lines: Line number of each key and list item, by its place.
+        lines: Line number of each key and list item, by its place in words: a key may be a number in YAML and a
+            text in a message, and a value is either a list or a mapping.
     """
 
     data: Any
-    lines: Mapping[Place, int] = field(default_factory=dict)
+    lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     def find_line(self, place: Place) -> int | None:
         """Return the line of a place, or of the nearest place above it that has one."""
-        above = (self.lines.get(place[:length]) for length in range(len(place), 0, -1))
+        words = tuple(map(str, place))
+        above = (self.lines.get(words[:length]) for length in range(len(words), 0, -1))
         return next((found for found in above if found), None)
 
     def describe_place(self, place: Place) -> str:
@@ -90,7 +92,7 @@ def read_located_yaml(path: Path, error: type[T2IError], expected: str) -> Locat
     return found
 
 
-def _find_lines(node: Any, place: Place = ()) -> Iterator[tuple[Place, int]]:
+def _find_lines(node: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield the place and line number of each key and item below a YAML node."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -98,8 +100,8 @@ def _find_lines(node: Any, place: Place = ()) -> Iterator[tuple[Place, int]]:
             yield from _find_lines(value, (*place, str(key.value)))
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
-            yield (*place, number), item.start_mark.line + 1
-            yield from _find_lines(item, (*place, number))
+            yield (*place, str(number)), item.start_mark.line + 1
+            yield from _find_lines(item, (*place, str(number)))
 
 
 _MERGE = "tag:yaml.org,2002:merge"

@@ -21,7 +21,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from t2i_core.api.errors import BadOption, did_you_mean
 from t2i_core.io.answers import CANNOT_TELL
-from t2i_core.io.yaml_file import find_first_fault, read_mapping
+from t2i_core.io.yaml_file import find_first_fault
+from t2i_core.io.yaml_lines import read_located_yaml
 
 FOLDER = Path(__file__).parent / "data" / "groups"
 UNDECIDED = frozenset({CANNOT_TELL, "unknown", "unclear", "unsure", "none", "neither", "other"})
@@ -155,7 +156,7 @@ def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, PeopleGroup]
         raise BadOption(
             f"bias.groups must be {', '.join(known)} or a YAML file (got {groups!r}){did_you_mean(groups, known)}"
         )
-    data = read_mapping(path, BadOption, "groups by name, each with categories")
+    data = read_located_yaml(path, BadOption, "groups by name, each with categories").data
     found = {}
     for name, group in data.items():
         if not isinstance(name, str) or not re.fullmatch(r"\S([^:]*[^\s:])?", name) or name == "human":

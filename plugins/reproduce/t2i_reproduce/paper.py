@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from t2i_core.io.yaml_lines import Place
 
 FOLDER_OF_RUN = r"\{run:([^}]+)\}"
 """Stands in recipes for the folder of another run of the paper, which is made first."""
@@ -165,10 +166,6 @@ class Paper(Side):
             yield ("tables", number), table
         for number, figure in self.figures.items():
             yield ("figures", number), figure
-
-
-Place = tuple[str | int, ...]
-"""Keys and indices that lead to a value of a YAML file."""
 
 
 def list_problems(paper: Paper) -> Iterator[tuple[Place, str]]:

@@ -116,7 +116,7 @@ def test_nothing_of_the_package_is_imported(bring):
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("- a", "must have keys such as title"),
+        ("- a", "must contain keys such as title"),
         ("a: [", "not YAML"),
         ("title: t\nsource: s\ntabels: {}", "line 3, tabels: "),
         ("title: t\nsource: s\ntables:\n  1:\n    columns: {}", "line 4, tables.1.title: is missing"),

@@ -34,7 +34,8 @@ from pydantic import (
 )
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
-from t2i_core.io.yaml_file import find_first_fault, read_mapping
+from t2i_core.io.yaml_file import find_first_fault
+from t2i_core.io.yaml_lines import read_located_yaml
 
 from .labels import LABELS
 
@@ -175,7 +176,7 @@ def read_template(path: Path) -> Template:
     Raises:
         BadPrompts: If the file is not a valid template; the message names the file, the field and the fault.
     """
-    data = read_mapping(path, BadPrompts, "the fields template and positions")
+    data = read_located_yaml(path, BadPrompts, "the fields template and positions").data
     try:
         return Template.model_validate(data)
     except ValidationError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadOption
-from t2i_core.io.yaml_file import read_mapping
+from t2i_core.io.yaml_lines import read_located_yaml
 
 from .questions import UNKNOWN
 
@@ -32,7 +32,7 @@ def read_groups(which: str) -> dict[str, tuple[str, ...]]:
     if which == "paper":
         return dict(PAPER)
     path = Path(which)
-    data = read_mapping(path, BadOption, "groups by name, each with categories")
+    data = read_located_yaml(path, BadOption, "groups by name, each with categories").data
     return {_name(path, name): _categories(path, name, group) for name, group in data.items()}
 
 

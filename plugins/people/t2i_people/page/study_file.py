@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from t2i_core.api.errors import BadOption, UnknownName
 from t2i_core.io.answers import PREFERENCE
-from t2i_core.io.yaml_file import find_first_fault, read_mapping
+from t2i_core.io.yaml_file import find_first_fault
+from t2i_core.io.yaml_lines import read_located_yaml
 
 from .forms import Controls, StudyForm, StudyProtocol, find_controls
 from .questions import NONE, PROMPT, UNKNOWN, AnswerChoice, StudyQuestion, better, number_choices
@@ -204,7 +205,7 @@ def read_study(path: Path) -> StudyForm:
     Raises:
         BadOption: If the file cannot be read or a field is not valid. The message names file and field.
     """
-    data = read_mapping(path, BadOption, "the questions of a study")
+    data = read_located_yaml(path, BadOption, "the questions of a study").data
     try:
         fields = StudyFields.model_validate(data)
     except ValidationError as error:
