@@ -22,10 +22,10 @@ import validation_sets
 import validation_texts
 from validation_ladder import LADDERS, climb
 from validation_lines import LINES, Line
-from validation_page import page, plot
+from validation_page import PAGE, page, plot
 from validation_runs import SALTS, Said, say, scores_of
 
-PAGE, PLOT = Path(__file__).with_suffix(".md"), Path(__file__).with_suffix(".png")
+PLOT = Path(__file__).with_suffix(".png")
 #: Captions whose images are Gaussians, and models that know them but for noise: delta in sigmas, tau, N.
 GAUSSIANS = runpy.run_path(
     str(Path(__file__).parents[1] / "plugins" / "selfeval" / "benchmarks" / "gaussian_captions.py"),

@@ -7,7 +7,6 @@ of CIDEr under all faults, each with its probability.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -23,13 +22,9 @@ from t2i_miniworld.caption_prompts import SCENES
 from t2i_miniworld.captions import Thing, write_caption
 from t2i_miniworld.vocabulary import LABELS
 from validation_lines import Line
-from validation_page import write_row
+from validation_page import write_part, write_row
 from validation_runs import ORACLE, Said, kept
 
-PAGE = Path(__file__).with_name("validation.md")
-PART = re.compile(
-    "(?<=<!-- made by docs/validation_captions.py -->\n).*?(?=<!-- made by docs/validation_texts)", re.DOTALL
-)
 SALTS, SEEDS = 2, 4
 """Number of salts, and of pictures of each prompt for each salt: 480 pictures for each row."""
 DROP, ERROR = 0.4, 0.3
@@ -135,8 +130,7 @@ def write(out: Path) -> None:
     said, ideal = measure_captions(out)
     head = HEAD.format(prompts=SCENES, ideal=ideal, salts=SALTS, seeds=SEEDS, draws=SALTS * SEEDS)
     part = head + "".join(write_row(one, one.expected) for one in said) + "\n"
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(PART.sub(lambda _: part, page), encoding="utf-8")
+    write_part(Path(__file__).name, part)
 
 
 def main() -> None:

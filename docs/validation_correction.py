@@ -7,7 +7,6 @@ drawn part of the images.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
@@ -23,13 +22,12 @@ from t2i_core.results.corrected_run import correct_run
 from t2i_core.results.figures import convert_to_png, draw_svg
 from t2i_core.statistics import draw_labels
 from t2i_tiam.questions import QUESTION
+from validation_page import write_part
 from validation_runs import ORACLE, SALTS, enough, kept
 
-PAGE = Path(__file__).with_name("validation.md")
 PLOT = Path(__file__).with_name("validation_correction.png")
 ERRORS = (0.0, 0.1, 0.2, 0.3, 0.4)
 DROP, SEEDS, PROMPTS, LABELS = 0.3, 20, 10, 60
-PART = re.compile("(?<=<!-- made by docs/validation_correction.py -->\n).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,7 @@ def plot(found: Sequence[Three]) -> bytes:
 def write(out: Path) -> None:
     """Draw what is missing; write the part of the page, and the plot."""
     found = correct(out)
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(PART.sub(lambda _: describe(found), page), encoding="utf-8")
+    write_part(Path(__file__).name, describe(found))
     PLOT.write_bytes(plot(found))
 
 

@@ -7,7 +7,6 @@ judges are the oracle and the trained detector, whose colours need no CLIP.
 from __future__ import annotations
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,13 +17,9 @@ import pandas as pd
 from t2i_geneval.mini_world import MINI
 from t2i_miniworld.taxonomy import LEAVES
 from validation_lines import Line, mixed
-from validation_page import write_row
+from validation_page import write_part, write_row
 from validation_runs import SALTS, Said, say
 
-PAGE = Path(__file__).with_name("validation.md")
-PART = re.compile(
-    "(?<=<!-- made by docs/validation_geneval.py -->\n).*?(?=<!-- made by docs/validation_sets)", re.DOTALL
-)
 TASKS = 6
 
 HEAD = """
@@ -103,7 +98,7 @@ def write(out: Path) -> None:
         rows.append(write_row(said, ideal).replace("| geneval |", f"| {said.line.measure} |"))
         print(rows[-1], end="", flush=True)
     part = HEAD + "".join(rows) + "\n"
-    PAGE.write_text(PART.sub(lambda _: part, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_part(Path(__file__).name, part)
 
 
 def main() -> None:

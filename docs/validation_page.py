@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pandas as pd
 from t2i_core.api.figure import ForestPlot
 from t2i_core.results.figures import convert_to_png, draw_svg
 from validation_runs import SALTS, Said, enough
+
+PAGE = Path(__file__).with_name("validation.md")
+_MARK = "<!-- made by docs/"
+"""Begins the mark above the part of the page that a script writes; the part ends at the next mark."""
 
 HEAD = """# Validation against known truth
 
@@ -70,6 +75,16 @@ def page(said: Sequence[Said]) -> str:
         + "".join(write_row(one, ideal[_key(one)]) for one in said)
         + FOOT
     )
+
+
+def write_part(script: str, part: str) -> None:
+    """Write the part of the page that a script (`validation_sets.py`) makes."""
+    mark = f"{_MARK}{script} -->\n"
+    above, found, below = PAGE.read_text(encoding="utf-8").partition(mark)
+    if not found:
+        raise ValueError(f"{PAGE} has no part of {script}")
+    _, following, others = below.partition(_MARK)
+    PAGE.write_text(above + mark + part + following + others, encoding="utf-8")
 
 
 def _key(said: Said) -> tuple[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,13 +19,9 @@ from t2i_miniworld.oracle_embedding import SHARED, Concept, length, weight
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
 from validation_lines import Line, Rates
-from validation_page import write_row
+from validation_page import write_part, write_row
 from validation_runs import SALTS, Said, say
 
-PAGE = Path(__file__).with_name("validation.md")
-PART = re.compile(
-    "(?<=<!-- made by docs/validation_retrieval.py -->\n).*?(?=<!-- made by docs/validation_geneval)", re.DOTALL
-)
 RATES = (0.0, 0.3, 0.7)
 """Rates of wrong colours."""
 CANDIDATES = 4
@@ -103,7 +98,7 @@ def write(out: Path) -> None:
         paints=len(PAINTS), shared=SHARED, rest=1 - SHARED, candidates=CANDIDATES, others=CANDIDATES - 1
     )
     part = head + "".join(write_row(one, one.expected) for one in measure_lines(out)) + "\n"
-    PAGE.write_text(PART.sub(lambda _: part, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_part(Path(__file__).name, part)
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,9 @@ from t2i_miniworld.oracle_embedding import embed_image
 from t2i_miniworld.taxonomy import LEAVES, leaves_under
 from t2i_torchmetrics.vendi import vendi_score
 from validation_lines import Line
-from validation_page import write_row
+from validation_page import write_part, write_row
 from validation_runs import APART, ORACLE, SALTS, Said, kept
 
-PAGE = Path(__file__).with_name("validation.md")
-PART = re.compile(
-    "(?<=<!-- made by docs/validation_sets.py -->\n).*?(?=<!-- made by docs/validation_ques)", re.DOTALL
-)
 EXTRAS = (0.0, 0.4)
 """Rates of images with an object too many."""
 KINDS, OF_DISTANCE = 40, 20
@@ -228,8 +223,7 @@ def write(out: Path) -> None:
         neighbours=NEIGHBOURS,
     )  # fmt: skip
     part = head + "".join(write_row(one, one.expected) for one in said) + "\n"
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(PART.sub(lambda _: part, page), encoding="utf-8")
+    write_part(Path(__file__).name, part)
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ known. Another judge is compared with the oracle on the same images.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,9 @@ from t2i_core.api import Prompt
 from t2i_miniworld.sign_classes import TEXT
 from t2i_miniworld.sign_prompts import EACH
 from validation_lines import Line
-from validation_page import write_row
+from validation_page import write_part, write_row
 from validation_runs import ORACLE, Said, kept
 
-PAGE = Path(__file__).with_name("validation.md")
-PART = re.compile(
-    "(?<=<!-- made by docs/validation_texts.py -->\n).*?(?=<!-- made by docs/validation_retr)", re.DOTALL
-)
 METRIC, SOURCE = "text-rendering", "signs-mini"
 SALTS, SEEDS, RATE = 2, 4, 0.3
 """Number of salts, and of pictures of each prompt for each salt: 384 pictures for each row."""
@@ -135,8 +130,7 @@ def write(out: Path) -> None:
     head = HEAD.format(prompts=3 * EACH, salts=SALTS, seeds=SEEDS, draws=SALTS * SEEDS)
     rows = "".join(write_row(one, one.expected) for one in said)
     part = head + rows + READ + "".join(compare_judges(out)) + "\n"
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(PART.sub(lambda _: part, page), encoding="utf-8")
+    write_part(Path(__file__).name, part)
 
 
 def main() -> None:
