@@ -200,11 +200,20 @@ def prefetch(
             metavar="MODEL|JUDGE|PROMPTS|RECIPE.yaml", help="Components to download for, or a recipe with them."
         ),
     ],
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME",
+            help="Download what this suite needs to evaluate the named models.",
+            autocompletion=given.complete_suites,
+        ),
+    ] = None,
 ) -> None:
     """Download weights and data, so that a later run works with --offline."""
     from .prefetch import prefetch
 
-    prefetch(names, context.obj["options"], context.obj["device"])
+    prefetch(names, suite, context.obj["options"], context.obj["device"])
 
 
 @app.command("new-plugin")

@@ -1,4 +1,4 @@
-"""`t2i info NAME`: the full description of a component."""
+"""`t2i info NAME`: the full description of a component or a suite."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from t2i_core.api.errors import T2IError
+from t2i_core.api.errors import T2IError, UnknownName
 from t2i_core.api.options import Options
 from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.plugin_info import (
@@ -25,6 +25,8 @@ from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
 from t2i_registry.options import describe_options
 
+from .suite import describe_suite, has_suite
+
 if TYPE_CHECKING:
     from t2i_core.api.metric_input import Need
     from t2i_registry.component_lookup import Description
@@ -37,16 +39,23 @@ _LABELS = {"memory_gb": "memory", "original": "mirror of", "needs_not_known": "n
 
 
 def show_info(name: str, as_json: bool) -> None:
-    """Print the description of every component of a name."""
+    """Print the description of every component and suite of a name."""
     registry = Registry()
-    described = [_describe_entry(entry, argument, registry) for entry, argument in registry.find_any(name)]
+    suites = [describe_suite(name, registry)] if has_suite(name, registry) else []
+    try:
+        found = registry.find_any(name)
+    except UnknownName:
+        if not suites:
+            raise
+        found = []
+    described = [describe_component(_describe_entry(*each, registry), registry) for each in found]
     if as_json:
-        print_json([describe_component(d, registry) for d in described])
+        print_json([*described, *suites])
         return
-    for number, each in enumerate(described):
+    for number, each in enumerate([*described, *suites]):
         if number:
             write_line()
-        _print(describe_component(each, registry))
+        (_print_suite if each["kind"] == "suite" else _print)(each)
 
 
 def _describe_entry(entry: Entry, argument: str | None, registry: Registry) -> Description:
@@ -165,6 +174,16 @@ def _print(data: dict[str, Any]) -> None:
     write_line("Options (-o KEY=VALUE)", bold=True)
     for line in _format_options(data["options"]):
         write_line(line)
+
+
+def _print_suite(data: Mapping[str, Any]) -> None:
+    write_line(f"{data['name']}", bold=True, nl=False)
+    write_line(f"  suite of {data['dist']} {data['version']} ({data['file']})")
+    for key, value in data["values"].items():
+        label = f"  {key.replace('_', ' ') + ':':<18}"
+        write_line(f"{label}{', '.join(map(str, value)) if isinstance(value, list) else _format_value(value)}")
+    write_line()
+    write_line(f"t2i eval --suite {data['name']} --model MODEL --dry-run shows what a model would be measured by.")
 
 
 def _format_options(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:

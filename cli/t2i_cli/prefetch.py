@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,19 @@ from t2i_core.engine.request import AUTO
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
+from .recipe import Recipe
 from .request import make_request
+from .suite import load_suite
 
 _RECIPES = (".yaml", ".yml")
 
 
-def prefetch(names: list[str], options: list[str] | None, device: str | None) -> None:
-    """Download the weights and data of components and recipes.
+def prefetch(names: list[str], suite: str | None, options: list[str] | None, device: str | None) -> None:
+    """Download the weights and data of components, recipes, and a suite for models.
 
     Args:
-        names: Components, or recipe files.
+        names: Components, or recipe files. If there is a suite, the models that it will evaluate.
+        suite: The suite, if one is named.
         options: Component options as the command line gives them.
         device: Device of a later run.
 
@@ -36,11 +40,14 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
     """
     registry = Registry()
     device = None if device == AUTO else device  # all of its GPUs load the same files
+    if suite is not None:
+        components = _plan_components({"models": names}, load_suite(suite, registry), options, device, registry)
+    else:
+        components = chain.from_iterable(_find_components(name, options, device, registry) for name in names)
     wanted: dict[tuple[Any, ...], Any] = {}
-    for name in names:
-        for found in _find_components(name, options, device, registry):
-            dumped = found.options.model_dump_json()  # options may hold mappings, which cannot be keys
-            wanted.setdefault((found.kind, found.info.name, found.argument, dumped), found)
+    for found in components:
+        dumped = found.options.model_dump_json()  # options may hold mappings, which cannot be keys
+        wanted.setdefault((found.kind, found.info.name, found.argument, dumped), found)
     printed: set[str] = set()
     for note in dict.fromkeys(found.mirror_note for found in wanted.values()):
         if note:
@@ -68,15 +75,9 @@ def _fetch(found: Any, device: str | None) -> str:
 def _find_components(
     name: str, options: list[str] | None, device: str | None, registry: Registry
 ) -> Iterator[Any]:
-    """Yield the models, judges and prompt sources of one name, or the models and judges of a recipe."""
+    """Yield the models, judges and prompt sources of one name, or the models and judges of a recipe's file."""
     if Path(name).suffix in _RECIPES:
-        request = make_request({"options": options}, Path(name), registry)
-        # the recipe may be written for another machine, with a GPU and without network access
-        wanted = replace(request, device=device, offline=False)
-        plan = make_plan(wanted, registry, with_sinks=False, note=partial(write_line, err=True))
-        yield from (model.component for model in plan.models)
-        for job in plan.jobs:
-            yield from (served.choice.judge for served in job.needs if served.choice)
+        yield from _plan_components({}, Path(name), options, device, registry)
         return
     if is_prompt_file(name):
         raise BadOption(f"{name} is a prompt file and needs no download; name a model, a judge or a recipe")
@@ -86,3 +87,20 @@ def _find_components(
         raise BadOption(f"{name!r} is a metric and needs no download; name a model, a judge or a recipe")
     for entry, argument in loaded:
         yield registry.settle(entry, entry.name if argument is None else f"{entry.name}:{argument}", table)
+
+
+def _plan_components(
+    given: Mapping[str, Any],
+    recipe: Path | Recipe,
+    options: list[str] | None,
+    device: str | None,
+    registry: Registry,
+) -> Iterator[Any]:
+    """Yield the models and judges of a recipe or a suite."""
+    request = make_request({**given, "options": options}, recipe, registry)
+    # the recipe may be written for another machine, with a GPU and without network access
+    wanted = replace(request, device=device, offline=False)
+    plan = make_plan(wanted, registry, with_sinks=False, note=partial(write_line, err=True))
+    yield from (model.component for model in plan.models)
+    for job in plan.jobs:
+        yield from (served.choice.judge for served in job.needs if served.choice)

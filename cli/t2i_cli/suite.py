@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from t2i_core.api.errors import AmbiguousName, BadRecipe, BrokenPlugin, UnknownName
 from t2i_core.api.extension import Extension
@@ -20,6 +21,31 @@ from t2i_registry import Registry
 
 from .kinds import SUITES
 from .recipe import Recipe, parse_recipe
+
+
+def has_suite(name: str, registry: Registry) -> bool:
+    """Return whether an installed plugin has a suite of this name: `NAME` or `DISTRIBUTION/NAME`."""
+    return bool(_list_suites(name, registry))
+
+
+def describe_suite(name: str, registry: Registry) -> dict[str, Any]:
+    """Return what a suite sets, as plain data, with the distribution and the file that it comes from.
+
+    Raises:
+        AmbiguousName: Several distributions have the suite.
+        BrokenPlugin: Its file cannot be found or is not valid.
+    """
+    values = load_suite(name, registry).values
+    plugin = _find_suite(name, registry)
+    return {
+        "name": plugin.name,
+        "kind": "suite",
+        "dist": plugin.dist,
+        "version": plugin.version,
+        "module": plugin.target,
+        "file": str(_find_file(plugin)),
+        "values": {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()},
+    }
 
 
 def load_suite(name: str, registry: Registry) -> Recipe:
@@ -43,11 +69,10 @@ def load_suite(name: str, registry: Registry) -> Recipe:
 
 
 def _find_suite(name: str, registry: Registry) -> Extension:
-    dist, _, own_name = name.rpartition("/")
-    offered = registry.list_extensions(SUITES)
-    found = [each for each in offered if each.name == own_name and dist in ("", each.dist)]
+    found = _list_suites(name, registry)
     if not found:
-        missing = registry.find_missing_dist(own_name)
+        offered = registry.list_extensions(SUITES)
+        missing = registry.find_missing_dist(name.rpartition("/")[2])
         known = ", ".join(each.name for each in offered)
         hint = f"install {missing}" if missing else f"installed are {known}" if known else "none is installed"
         raise UnknownName.among("suite", name, [each.name for each in offered], hint)
@@ -55,6 +80,12 @@ def _find_suite(name: str, registry: Registry) -> Extension:
         ways = " or ".join(f"{each.dist}/{each.name}" for each in found)
         raise AmbiguousName(f"suite {name!r} is offered by several distributions; write {ways}")
     return found[0]
+
+
+def _list_suites(name: str, registry: Registry) -> list[Extension]:
+    dist, _, own_name = name.rpartition("/")
+    offered = registry.list_extensions(SUITES)
+    return [each for each in offered if each.name == own_name and dist in ("", each.dist)]
 
 
 def _find_file(plugin: Extension) -> Path:

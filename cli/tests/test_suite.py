@@ -85,3 +85,25 @@ def test_a_suite_of_two_distributions_is_ambiguous(toy, bring, t2i):
         bring(dist, "nightly", TWO)
     done = t2i("eval", "--suite", "nightly", "--model", "grey")
     assert (done.exit_code, "write t2i-doe/nightly or t2i-roe/nightly" in done.stderr) == (5, True)
+
+
+def test_info_describes_a_suite(toy, bring, t2i):
+    bring("t2i-doe", "nightly", TWO)
+    text = t2i("info", "nightly").stdout
+    assert text.startswith("nightly  suite of t2i-doe ")
+    assert "metrics:          brightness\n" in text
+    (described,) = json.loads(t2i("info", "t2i-doe/nightly", "--json").stdout)
+    assert (described["kind"], described["dist"]) == ("suite", "t2i-doe")
+    assert described["values"]["seeds"] == [0, 1]
+    bring("t2i-roe", "grey", TWO)
+    both = json.loads(t2i("info", "grey", "--json").stdout)
+    assert [each["kind"] for each in both] == ["generator", "suite"]
+    assert t2i("info", "nighty").exit_code == 3
+
+
+def test_what_a_suite_needs_is_fetched(toy, bring, t2i):
+    bring("t2i-doe", "nightly", TWO)
+    done = t2i("prefetch", "grey", "--suite", "nightly")
+    assert done.exit_code == 0, done.stderr
+    assert "generator grey: needs no download\n" in done.stdout
+    assert "did you mean" in t2i("prefetch", "grey", "--suite", "nightl").stderr.lower()
