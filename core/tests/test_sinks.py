@@ -241,6 +241,10 @@ def test_faults_of_sinks_are_refused_before_anything_runs() -> None:
         generate(3)
     with pytest.raises(UnknownName, match="no part of this run"):  # options of a sink that is not asked for
         generate(installed=(info,), options={"good": {"level": 2}})
+    with pytest.raises(
+        UnknownName, match=rf"no part of this run has this name: did you mean '{TEST_MODEL.name}'\?"
+    ):
+        generate(options={f"generator:{TEST_MODEL.name}-mini": {"level": 2}})
     with pytest.raises(NoJudge):  # a sink does not make a judge needed
         generate(info, judges="some")
     assert not Path("run").exists()

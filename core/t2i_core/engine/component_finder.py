@@ -168,7 +168,9 @@ class ComponentFinder:
                         "settings: {KEY: VALUE}}"
                     )
                 parts = ", ".join(sorted(known))
-                problem = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
+                # names of the kind that the user wrote, so that its prefix makes no name unlike another
+                near = did_you_mean(name, {own for its, own in self._used if kind in ("", its)})
+                problem = f"options of {key!r}: no part of this run has this name{near}"
                 raise UnknownName(join_clauses([problem, f"this run uses {parts}"]))
         for word in self.request.judges:
             name = split_judge(word)[1].partition(":")[0].rpartition("/")[2]
