@@ -26,6 +26,7 @@ ROOT_NAMES = {"CheckpointScorer", "ModelRequest", "Request", "Run", "evaluate", 
 OTHER_PLUGINS = {
     "plugins/miniworld/training/calibrate_detector.py": {"t2i_transformers"},
     "plugins/miniworld/training/evaluate_detector.py": {"t2i_paintskills", "t2i_transformers"},
+    "plugins/miniworld/training/evaluate_vqa.py": {"t2i_transformers"},
     "plugins/miniworld/training/train_detector.py": {"t2i_transformers"},
     "plugins/selfeval/benchmarks/elimination.py": {"t2i_diffusers"},
     "plugins/selfeval/benchmarks/speed.py": {"t2i_diffusers"},

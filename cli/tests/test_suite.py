@@ -101,7 +101,7 @@ def test_info_describes_a_suite(toy, bring, t2i):
     assert t2i("info", "nighty").exit_code == 3
 
 
-def test_what_a_suite_needs_is_fetched(toy, bring, t2i):
+def test_the_judges_of_a_suite_are_fetched(toy, bring, t2i):
     bring("t2i-doe", "nightly", TWO)
     done = t2i("prefetch", "grey", "--suite", "nightly")
     assert done.exit_code == 0, done.stderr

@@ -134,7 +134,6 @@ ENTRIES = (
         "metric:dpg-bench": {"variant": "reference"},
     }),
     _entry("questions-tifa", "tifa", (SOUND,), **(_QUESTIONS | {"prompts": "tifa-mini"}), judge="oracle"),
-    _entry("questions-detected", "dsg dpg-bench", (SOUND, TINY), **_QUESTIONS),
     # text in images, and unsafe images
     _entry("text-rendering", "text-rendering", (_simulator("misspelt", misspell=0.5), _simulator("right")),
            prompts="signs-mini", limit=6, seeds=2, judge="oracle"),

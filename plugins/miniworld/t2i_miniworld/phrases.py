@@ -30,7 +30,7 @@ _LONGEST = max(map(len, nouns()))
 _FILLERS = frozenset(
     words(
         "this that these there it does do how what which exactly any other image picture photo photograph show "
-        "shows shown see contain contains have colour color and who wears wearing you can drawn rendered ,"
+        "figure shows shown see contain contains have colour color and who wears wearing you can drawn rendered ,"
     )
 )
 

@@ -49,10 +49,7 @@ _QUESTIONS = {
 _FEW = {"trials": 2, "steps": 25}
 _CLIP = {"embed": "mini-clip"}
 _COLOURED = {"detect": "mini-detector"}
-#: Why a metric that asks in words has no default judge here: `mini-detector` answers only questions with scenes.
-_UNANSWERED = {
-    "answer": "name one with --judge answer=NAME (oracle knows the answers about the simulator's images)"
-}
+_ANSWERED = {"answer": "mini-vqa"}
 _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 
 DOMAIN = Domain(
@@ -89,20 +86,18 @@ DOMAIN = Domain(
             metric: Defaults(prompts="captions-mini", seeds=1)
             for metric in ("bleu", "cider", "meteor", "rouge-l", "spice")
         },
-        # mini-detector answers questions from their scenes; no trained judge of this domain answers other ones
-        "vqascore": Defaults(prompts="questions-mini", seeds=1, absent=_UNANSWERED),
-        "tifa": Defaults(prompts="tifa-mini", seeds=1, absent=_UNANSWERED),
+        "tifa": Defaults(prompts="tifa-mini", seeds=1, judges=_ANSWERED),
         **{
-            metric: Defaults(prompts="questions-mini", seeds=1, judges=_COLOURED)
-            for metric in ("dsg", "soft-tifa")
+            metric: Defaults(prompts="questions-mini", seeds=1, judges=_ANSWERED)
+            for metric in ("dsg", "soft-tifa", "vqascore")
         },
         "dpg-bench": Defaults(
-            prompts="questions-mini", seeds=4, judges=_COLOURED, options={"variant": "corrected"}
+            prompts="questions-mini", seeds=4, judges=_ANSWERED, options={"variant": "corrected"}
         ),
         "t2i-compbench": Defaults(
             prompts="questions-mini",
             seeds=1,
-            judges=_COLOURED | _CLIP,
+            judges=_ANSWERED | _COLOURED | _CLIP,
             options={"tasks": ["attribute", "spatial", "numeracy"]},
         ),
     },
@@ -259,6 +254,14 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             "RT-DETR: Zhao et al., CVPR 2024",
         ),
         _trained(
+            "mini-vqa",
+            "Answers questions about objects, numbers, colours and places by what mini-detector finds.",
+            "t2i-transformers/detector-vqa",
+            _DETECTOR_WEIGHTS,
+            "RT-DETR: Zhao et al., CVPR 2024; after VPEval: Cho et al., NeurIPS 2023",
+            weights="mini-detector",
+        ),
+        _trained(
             "mini-clip",
             "Embeds the mini world's pictures and texts in one space: a small CLIP (open_clip).",
             "t2i-open-clip/open-clip",
@@ -268,13 +271,13 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
     ]
 
 
-def _trained(name: str, summary: str, of: str, sha256: str, citation: str) -> Preset:
-    """Return a preset: another plugin's judge with weights of this plugin."""
+def _trained(name: str, summary: str, of: str, sha256: str, citation: str, weights: str = "") -> Preset:
+    """Return a preset: another plugin's judge with weights of this plugin, by default those of its own name."""
     return Preset(
         name=name,
         summary=summary,
         of=of,
-        argument=str(_WEIGHTS / name),
+        argument=str(_WEIGHTS / (weights or name)),
         options={"sha256": sha256},
         domain=DOMAIN,
         about=About(citation=citation, licence="Apache-2.0", quality=QUALITY[name], limits=LIMITS[name]),

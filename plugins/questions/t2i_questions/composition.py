@@ -36,7 +36,6 @@ from .composition_rules import (
     score_spatial,
 )
 from .cosine import compute_cosine
-from .judged_questions import judge_by_detections
 from .options import TASKS, CompBenchOptions
 
 ATTRIBUTES, OBJECTS, SIMILARITY = "attributes", "objects", "similarity"
@@ -82,28 +81,18 @@ class CompBench(Metric):
 
     def __init__(self, setup: Setup[CompBenchOptions]) -> None:
         super().__init__(setup)
-        confidence = self.options.confidence
-        by_detections = Need(
-            ATTRIBUTES,
-            "detect",
-            queries=self._for_tasks(_ask_about_image, "attribute", "complex"),
-            requires=frozenset({"colour"}),
-            knows=True,
-            confidence=confidence,
-        )
         needs = {
             ("attribute", "complex"): Need(
                 ATTRIBUTES,
                 "answer",
                 queries=self._for_tasks(_ask_about_phrases, "attribute", "complex"),
                 question="{noun phrase}?",
-                alternatives=(by_detections,),
             ),
             ("spatial", "numeracy", "complex"): Need(
                 OBJECTS,
                 "detect",
                 queries=self._for_tasks(_ask_about_image, "spatial", "numeracy", "complex"),
-                confidence=confidence,
+                confidence=self.options.confidence,
             ),
             ("non-spatial", "complex"): Need(
                 SIMILARITY, "embed", queries=self._for_tasks(_ask_about_text, "non-spatial", "complex")
@@ -194,19 +183,12 @@ class CompBench(Metric):
 
     def _score_attributes(self, observed: Observed) -> PartialScore | Failure:
         phrases = list_phrases(observed.prompt)
-        answers = observed.all(ATTRIBUTES)
-        if isinstance(answers[0], Detections):
-            judged = judge_by_detections(phrases, answers[0], self.options.confidence)
-            if isinstance(judged, Failure):
-                return judged
-            values = [each.probability for each in judged]
-        else:
-            values = []
-            for answer in answers:
-                weights = answer.weights()
-                if weights is None:
-                    return Failure("the judge answered neither yes nor no")
-                values.append(float(weights[0]))
+        values = []
+        for answer in observed.all(ATTRIBUTES):
+            weights = answer.weights()
+            if weights is None:
+                return Failure("the judge answered neither yes nor no")
+            values.append(float(weights[0]))
         low = [
             f"yes {value:.2f} to: {phrase.text}"
             for phrase, value in zip(phrases, values, strict=True)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from t2i_core.api import Detections, Failure, PromptQuestion, QuestionAnswer
-
-from .scene_detections import answer_by_detections
+from t2i_core.api import Failure, PromptQuestion, QuestionAnswer
 
 MOST_REASONS = 10
 """Number of questions that an explanation names."""
@@ -68,22 +66,6 @@ def judge_question(question: PromptQuestion, answer: QuestionAnswer) -> JudgedQu
 def normalise_words(text: str) -> str:
     """Return a free answer in lower case, without blanks and a full stop at its ends."""
     return " ".join(text.lower().split()).rstrip(".")
-
-
-def judge_by_detections(
-    questions: Sequence[PromptQuestion], seen: Detections, confidence: float
-) -> list[JudgedQuestion] | Failure:
-    """Return the questions with the answers that detections give; a failure if they cannot answer one."""
-    found = []
-    for question in questions:
-        if question.scene is None:
-            return Failure(
-                f"a detector cannot answer {question.text!r}, which has no scene; name a judge of `answer`"
-            )
-        said = answer_by_detections(question.scene, seen, confidence)
-        right = said in question.answers
-        found.append(JudgedQuestion(question, said, right, float(right), False))
-    return found
 
 
 def map_right(judged: Iterable[JudgedQuestion]) -> dict[str, bool]:

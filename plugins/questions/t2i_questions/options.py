@@ -18,16 +18,7 @@ LOST_QUESTION = "lost_question"
 TASKS: tuple[Task, ...] = ("attribute", "spatial", "numeracy", "non-spatial", "complex")
 
 
-class AnsweredQuestionOptions(Options):
-    """Options of metrics that ask the questions of prompts."""
-
-    confidence: Share = Field(
-        0.5,
-        description="If a detector takes the place of a judge that answers: lowest confidence of its detections.",
-    )
-
-
-class DpgBenchOptions(AnsweredQuestionOptions):
+class DpgBenchOptions(Options):
     """Options of `dpg-bench`."""
 
     variant: Literal["reference", "corrected"] = Field(
@@ -61,7 +52,7 @@ class VqaScoreOptions(Options):
         return text
 
 
-class TifaMetricOptions(AnsweredQuestionOptions):
+class TifaMetricOptions(Options):
     """Options of `tifa`."""
 
     answers: Literal["choice", "free"] = Field(

@@ -22,7 +22,6 @@ from .explanations import (
     VQASCORE,
 )
 from .options import (
-    AnsweredQuestionOptions,
     CompBenchOptions,
     CompBenchPromptOptions,
     DpgBenchOptions,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from t2i_core.api import Metric
 
 _SPACY = "All categories but numeracy and non_spatial need t2i-questions[spacy] and spaCy's model."
-_ASKING = ("plugin.py", "options.py", "judged_questions.py", "question_metric.py", "scene_detections.py")
+_ASKING = ("plugin.py", "options.py", "judged_questions.py", "question_metric.py")
 _ANSWERING = {"answer": "qwen3-vl-8b"}
 _WIDEST = 0.5**0.5
 """The largest sample standard deviation of values in [0, 1]: that of 0 and 1."""
@@ -68,7 +67,6 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="dsg",
             summary="Questions about each fact of the prompt; answers depend on those to their parents.",
-            options=AnsweredQuestionOptions,
             create=_dsg,
             code=(*_ASKING, "dependencies.py", "dsg.py"),
             measures=(
@@ -126,7 +124,6 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="soft-tifa",
             summary="Probabilities of the right answers to the prompt's questions (GenEval 2).",
-            options=AnsweredQuestionOptions,
             create=_soft_tifa,
             code=(*_ASKING, "soft_tifa.py"),
             measures=(
@@ -206,7 +203,7 @@ def _vqascore(setup: Setup[VqaScoreOptions]) -> Metric:
     return VqaScore(setup)
 
 
-def _dsg(setup: Setup[AnsweredQuestionOptions]) -> Metric:
+def _dsg(setup: Setup[Any]) -> Metric:
     from .dsg import Dsg
 
     return Dsg(setup)
@@ -230,7 +227,7 @@ def _compbench(setup: Setup[CompBenchOptions]) -> Metric:
     return CompBench(setup)
 
 
-def _soft_tifa(setup: Setup[AnsweredQuestionOptions]) -> Metric:
+def _soft_tifa(setup: Setup[Any]) -> Metric:
     from .soft_tifa import SoftTifa
 
     return SoftTifa(setup)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from t2i_core.api import (
-    Detections,
     Failure,
     Image,
     Metric,
@@ -23,11 +22,9 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadPrompts
 
-from .judged_questions import JudgedQuestion, describe_answer, judge_by_detections, judge_questions
-from .options import AnsweredQuestionOptions
+from .judged_questions import JudgedQuestion, describe_answer, judge_questions
 
 NEED = "answers"
-BY_DETECTIONS = Note("questions are answered by what a detector finds, from their scenes")
 UNKNOWN_PARENT = Note(
     "has a question whose parent does not exist; it counts as answered wrongly, as in the published code",
     counted=True,
@@ -37,28 +34,15 @@ UNKNOWN_PARENT = Note(
 class QuestionMetric(Metric):
     """Asks the questions of a prompt about each picture of an image.
 
-    A detector may take the place of a judge that answers, for questions with scenes.
-
     Attributes:
         name: The metric's name, for messages.
     """
 
     name: ClassVar[str]
-    options: AnsweredQuestionOptions
 
-    def __init__(self, setup: Setup[AnsweredQuestionOptions]) -> None:
+    def __init__(self, setup: Setup[Any]) -> None:
         super().__init__(setup)
-        by_detections = Need(
-            NEED,
-            "detect",
-            queries=self._ask_detector,
-            requires=frozenset({"colour"}),
-            knows=True,
-            confidence=setup.options.confidence,
-        )
-        self.needs = (
-            Need(NEED, "answer", queries=self.ask, question="{question}", alternatives=(by_detections,)),
-        )
+        self.needs = (Need(NEED, "answer", queries=self.ask, question="{question}"),)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts without questions."""
@@ -80,42 +64,28 @@ class QuestionMetric(Metric):
     def ask(self, samples: Sequence[Sample]) -> Sequence[Query]:
         """Return the queries about one image: for each picture all questions."""
         (sample,) = samples
-        return [
-            question.about(picture)
-            for picture in self._list_sample_pictures(sample)
-            for question in self.list_questions(sample.prompt)
-        ]
-
-    def _ask_detector(self, samples: Sequence[Sample]) -> Sequence[Query]:
-        return [Query((picture,)) for picture in self._list_sample_pictures(samples[0])]
-
-    def _list_sample_pictures(self, sample: Sample) -> list[Image]:
         if sample.image is None:
             raise ValueError("these questions are about generated images")
-        return self.list_pictures(sample.image)
+        return [
+            question.about(picture)
+            for picture in self.list_pictures(sample.image)
+            for question in self.list_questions(sample.prompt)
+        ]
 
     def judge(self, observed: Observed) -> list[list[JudgedQuestion]] | Failure:
         """Return the questions with their answers for each picture, or the reason for a failure."""
         questions = self.list_questions(observed.prompt)
-        answers = observed.all(NEED)
-        if answers and isinstance(answers[0], Detections):
-            judged = [judge_by_detections(questions, each, self.options.confidence) for each in answers]
-        else:
-            size = len(questions)
-            judged = [
-                judge_questions(questions, answers[start : start + size]) for start in range(0, len(answers), size)
-            ]
+        answers, size = observed.all(NEED), len(questions)
         found = []
-        for each in judged:
-            if isinstance(each, Failure):
-                return each
-            found.append(each)
+        for start in range(0, len(answers), size):
+            judged = judge_questions(questions, answers[start : start + size])
+            if isinstance(judged, Failure):
+                return judged
+            found.append(judged)
         return found
 
     def list_notes(self, observed: Observed) -> Iterator[Note]:
         """Yield notes on how the questions of an image were answered."""
-        if isinstance(observed.all(NEED)[0], Detections):
-            yield BY_DETECTIONS
         questions = self.list_questions(observed.prompt)
         ids = {question.id for question in questions}
         if any(parent not in ids for question in questions for parent in question.parents):

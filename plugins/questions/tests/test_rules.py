@@ -1,9 +1,8 @@
-"""Rules of dependencies, answers by detections, and T2I-CompBench's scores, on cases computed by hand."""
+"""Rules of dependencies and T2I-CompBench's scores, on cases computed by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,12 @@ from t2i_core.api import (
     PromptSourceInfo,
     Query,
     QuestionAnswer,
-    Relation,
     Scene,
     SceneObject,
 )
 from t2i_core.api.errors import BadPrompts
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.testing import TEST_MODEL, StaticResolver
-from t2i_questions import scene_detections
 from t2i_questions.composition_rules import find_distinct, find_iou, find_relation
 from t2i_questions.dependencies import (
     UnknownParent,
@@ -35,7 +32,6 @@ from t2i_questions.dependencies import (
     find_valid_with_ancestors,
 )
 from t2i_questions.plugin import t2i_metrics
-from t2i_questions.scene_detections import answer_by_detections
 
 NAMES = ("dog", "cat", "person", "boat")
 LABELS = tuple(map(ObjectClass, NAMES))
@@ -85,102 +81,6 @@ def test_no_parent_after_a_lost_one_is_looked_up() -> None:
 
 
 LEFT, RIGHT = (0, 0, 8, 8), (16, 4, 24, 12)
-
-
-@pytest.mark.parametrize(
-    ("scene", "said"),
-    [
-        (Scene((SceneObject(LABELS[0]),)), "yes"),
-        (Scene((SceneObject(LABELS[0], count=2),)), "yes"),
-        (Scene((SceneObject(LABELS[0], count=3),)), "no"),
-        (Scene((SceneObject(LABELS[0], "red"),)), "yes"),
-        (Scene((SceneObject(LABELS[0], "red", 2),)), "no"),
-        (Scene((SceneObject(LABELS[1]),)), "no"),  # below the confidence
-        (Scene((SceneObject(LABELS[0], "red"), SceneObject(LABELS[0], "blue")), (Relation(0, "left", 1),)), "yes"),
-        (Scene((SceneObject(LABELS[0], "red"), SceneObject(LABELS[0], "blue")), (Relation(0, "right", 1),)), "no"),
-        (Scene((SceneObject(LABELS[0]), SceneObject(LABELS[0])), (Relation(0, "right", 1),)), "yes"),
-        (Scene((SceneObject(LABELS[0]), SceneObject(LABELS[0])), (Relation(0, "above", 1),)), "no"),
-    ],
-)
-def test_answers_by_detections(scene: Scene, said: str) -> None:
-    seen = see(("dog", 0.9, LEFT, "red"), ("dog", 0.8, RIGHT, "blue"), ("cat", 0.3, RIGHT, "red"))
-    assert answer_by_detections(scene, seen, 0.5) == said
-
-
-DOGS, CATS = (
-    tuple((name, 0.9, (x, y, x + 2, y + 2), "red") for x in range(0, 30, 3))
-    for name, y in (("dog", 20), ("cat", 0))
-)
-
-
-@pytest.mark.parametrize(
-    ("scene", "said"),
-    [
-        (Scene((SceneObject(LABELS[0], count=10), SceneObject(LABELS[1], count=11))), "no"),
-        (Scene((SceneObject(LABELS[0], count=6), SceneObject(LABELS[0], "red", 5))), "no"),
-        (Scene((SceneObject(LABELS[0], count=5), SceneObject(LABELS[0], "red", 5))), "yes"),
-        (
-            Scene((SceneObject(LABELS[0], count=9), SceneObject(LABELS[1], count=9)), (Relation(0, "above", 1),)),
-            "no",
-        ),
-        (
-            Scene((SceneObject(LABELS[0], count=9), SceneObject(LABELS[1], count=9)), (Relation(0, "below", 1),)),
-            "yes",
-        ),
-    ],
-)
-def test_many_things_are_matched_at_once(scene: Scene, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = 0
-
-    def count_looks(relation: Relation, seen: Detections, taken: Mapping[int, int]) -> bool:
-        nonlocal looks
-        looks += 1
-        assert looks <= 1000, "tries too many arrangements"
-        return holds(relation, seen, taken)
-
-    holds = scene_detections._holds
-    monkeypatch.setattr(scene_detections, "_holds", count_looks)
-    assert answer_by_detections(scene, see(*DOGS, *CATS), 0.5) == said
-
-
-def test_answers_by_detections_are_those_of_all_arrangements() -> None:
-    rng = np.random.default_rng(0)
-    said = []
-    for _ in range(300):
-        seen = see(
-            *(
-                (NAMES[rng.integers(2)], 0.9, (x, y, x + 2, y + 2), COLOURS[rng.integers(2)])
-                for x, y in rng.integers(0, 30, (5, 2))
-            )
-        )
-        scene = Scene(
-            tuple(
-                SceneObject(LABELS[rng.integers(2)], (None, *COLOURS)[rng.integers(3)], int(rng.integers(1, 3)))
-                for _ in range(3)
-            ),
-            tuple(
-                Relation(subject, str(rng.choice(["left", "right", "above", "below"])), other)
-                for subject, other in ((0, 1), (1, 2))[: rng.integers(3)]
-            ),
-        )
-        said.append(answer_by_detections(scene, seen, 0.5))
-        assert said[-1] == ("yes" if has_arrangement(scene, seen) else "no"), (scene, seen)
-    assert 20 < said.count("yes") < 280
-
-
-def has_arrangement(scene: Scene, seen: Detections) -> bool:
-    """Try each assignment of detections to things; the last of several things of one kind has its relations."""
-    things = [number for number, one in enumerate(scene.objects) for _ in range(one.count)]
-    return any(
-        all(
-            scene_detections._fits(scene.objects[thing], seen, at)
-            for thing, at in zip(things, places, strict=True)
-        )
-        and all(
-            scene_detections._holds(each, seen, dict(zip(things, places, strict=True))) for each in scene.relations
-        )
-        for places in permutations(range(len(seen)), len(things))
-    )
 
 
 def test_a_detection_that_repeats_an_object_counts_once() -> None:

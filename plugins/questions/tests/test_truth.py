@@ -61,10 +61,11 @@ def test_questions_with_choices(tmp_path: Path) -> None:
     assert read(found, "tifa", FAULTS[1]) == {"objects": 0.5, "count": 0.0, "colour": 0.5, "relation": 0.5}
 
 
-def test_a_trained_detector_takes_the_oracles_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize("metric", ["dsg", "vqascore"])
+def test_the_trained_judge_takes_the_oracles_place(metric: str, tmp_path: Path) -> None:
     models = [ModelRequest("simulator", str(drop), {"drop": drop, "spp": 4}) for drop in (0.0, 1.0)]
-    found = evaluate("dsg", models, limit=4, seeds=1, out=tmp_path / "run")
+    found = evaluate(metric, models, limit=4, seeds=1, out=tmp_path / "run")
     right, lost = found.results
-    assert right.score > 0.8
+    assert [judge.name for judge in right.judges] == ["mini-vqa"]
     assert lost.score < right.score - 0.2
-    assert any("what a detector finds" in note for note in right.notes)
+    assert right.n_failed == 0

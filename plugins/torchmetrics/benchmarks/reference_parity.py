@@ -2,7 +2,7 @@
 
     uv run --with prdc --with vendi-score python plugins/torchmetrics/benchmarks/reference_parity.py
 
-The packages are no dependencies of t2i. It fails if a value differs by more than `TOLERANCE`.
+t2i does not depend on the packages. The script fails if a value differs by more than `TOLERANCE`.
 
 References:
     Naeem et al.: Reliable Fidelity and Diversity Metrics for Generative Models. ICML 2020 (prdc 0.2).

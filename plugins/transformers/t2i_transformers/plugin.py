@@ -13,11 +13,11 @@ from t2i_torch_support import pair_questions
 from .component_places import find_places as _places
 from .component_places import pin as _pin
 from .hpsv3_descriptor import describe_hpsv3
+from .imagereward_descriptor import describe_imagereward
 from .options import (
     CaptionerOptions,
     CheckpointOptions,
     DetectorOptions,
-    ImageRewardOptions,
     RewardJudgeOptions,
     SegmenterOptions,
     VisionLanguageOptions,
@@ -28,16 +28,14 @@ from .question_descriptors import list_question_judges
 if TYPE_CHECKING:
     from t2i_core.api import Judge
 
-    from .checkpoints import CheckpointPlace
 
 DETECTOR, SEGMENTER = "transformers-detector", "transformers-segmenter"
-COLOURED = "coloured-detector"
+COLOURED, ANSWERER = "coloured-detector", "detector-vqa"
 CLASSIFIER = "transformers-classifier"
 CAPTIONER, PREFERENCE, REWARD = "transformers-captioner", "transformers-vlm", "transformers-reward"
-IMAGEREWARD = "imagereward"
 TYPES: dict[str, tuple[str, ...]] = {
     DETECTOR: ("detr", "yolos"),
-    COLOURED: ("d_fine", "detr", "rt_detr", "rt_detr_v2"),
+    **dict.fromkeys((COLOURED, ANSWERER), ("d_fine", "detr", "rt_detr", "rt_detr_v2")),
     SEGMENTER: ("mask2former",),
     CLASSIFIER: (),
     CAPTIONER: ("blip", "git"),
@@ -46,7 +44,7 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """Architectures (`model_type`) that each judge runs; an empty tuple allows any of its Auto class."""
 
-_WITHOUT_WORDS = (DETECTOR, COLOURED, SEGMENTER, CLASSIFIER)
+_WITHOUT_WORDS = (DETECTOR, COLOURED, ANSWERER, SEGMENTER, CLASSIFIER)
 """Judges that need no tokenizer."""
 
 _SHARED = (
@@ -84,6 +82,16 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=partial(_labels, COLOURED),
             code=(*_SHARED, "coloured.py", "detector.py"),
             notes="Train one with plugins/transformers/training/train_coloured_detector.py of t2i's repository.",
+        ),
+        _info(
+            ANSWERER,
+            "Answers questions about objects, numbers, colours and places by what a `coloured-detector` finds.",
+            options=DetectorOptions,
+            capabilities={"answer": frozenset({"probs"})},
+            create=_detector_vqa,
+            labels=partial(_labels, ANSWERER),
+            code=(*_SHARED, "coloured.py", "detection_answers.py", "detector*.py", "scene_questions.py"),
+            notes="Answers only questions that the grammar of scenes reads, about its own classes and colours.",
         ),
         _info(
             SEGMENTER,
@@ -142,7 +150,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             code=(*_SHARED, "reward.py", "truncation.py"),
         ),
         *list_question_judges(),
-        _imagereward_info(),
+        describe_imagereward(),
         describe_hpsv3(),
         *(known.preset() for known in KNOWN),
     ]
@@ -165,38 +173,6 @@ def _info(name: str, summary: str, notes: str = "", **rest: Any) -> JudgeInfo:
     )
 
 
-def _imagereward_info() -> JudgeInfo:
-    return JudgeInfo(
-        name=IMAGEREWARD,
-        summary="Scores an image for a text with ImageReward, which was trained on people's rankings.",
-        argument="FOLDER with ImageReward.pt and med_config.json, or ORG/NAME on the Hugging Face hub; by default "
-        "THUDM/ImageReward",
-        options=ImageRewardOptions,
-        capabilities={"reward": frozenset()},
-        create=_imagereward,
-        loading=Loading(
-            weights=_imagereward_weights,
-            check=_imagereward_check,
-            resolve=_imagereward_resolve,
-            prefetch=_imagereward_prefetch,
-        ),
-        about=About(
-            citation="Xu et al.: ImageReward: Learning and Evaluating Human Preferences for Text-to-Image "
-            "Generation. NeurIPS 2023",
-            licence="Apache-2.0",
-            memory_gb=4.0,
-            notes="Truncates texts after 35 tokens, with a warning.",
-        ),
-        code=(
-            *_SHARED,
-            "imagereward.py",
-            "imagereward_files.py",
-            "imagereward_network.py",
-            "truncation.py",
-        ),
-    )
-
-
 def _detector(setup: Setup[DetectorOptions]) -> Judge:
     from .detector import Detector
 
@@ -207,6 +183,12 @@ def _coloured(setup: Setup[DetectorOptions]) -> Judge:
     from .coloured import ColouredDetector
 
     return ColouredDetector(setup, _places(COLOURED, setup.argument, setup.options)[0])
+
+
+def _detector_vqa(setup: Setup[DetectorOptions]) -> Judge:
+    from .detector_vqa import DetectorAnswerer
+
+    return DetectorAnswerer(setup, _places(ANSWERER, setup.argument, setup.options)[0])
 
 
 def _segmenter(setup: Setup[SegmenterOptions]) -> Judge:
@@ -237,12 +219,6 @@ def _reward(setup: Setup[RewardJudgeOptions]) -> Judge:
     from .reward import Rewarder
 
     return Rewarder(setup, *_places(REWARD, setup.argument, setup.options))
-
-
-def _imagereward(setup: Setup[ImageRewardOptions]) -> Judge:
-    from .imagereward import ImageRewarder
-
-    return ImageRewarder(setup, *_imagereward_places(setup.argument, setup.options))
 
 
 def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[ObjectClass, ...]:
@@ -297,59 +273,9 @@ def _prefetch(name: str, setup: Setup[Any]) -> None:
     checkpoints.check_type(place, TYPES[name], setup.offline)
     folder = checkpoints.fetch(place, setup.offline, setup.options.sha256)
     checkpoints.weights_file(place, folder, setup.options.sha256, setup.offline)
-    if name == COLOURED:
+    if name in (COLOURED, ANSWERER):
         checkpoints.colours(place, checkpoints.config(place, setup.offline))
         checkpoints.check_colours(place, folder)
     if processor is not None:
         folder = checkpoints.fetch(processor, setup.offline, weights=False)
     checkpoints.check_processor(processor or place, folder, words=name not in _WITHOUT_WORDS)
-
-
-def _imagereward_places(
-    argument: str | None, options: ImageRewardOptions
-) -> tuple[CheckpointPlace, CheckpointPlace | None]:
-    """Return the place of an ImageReward checkpoint and that of its tokenizer (None: the same)."""
-    from .imagereward_files import REPOSITORY
-
-    return _places(IMAGEREWARD, argument or REPOSITORY, options)
-
-
-def _imagereward_weights(argument: str | None, options: ImageRewardOptions) -> Iterator[Path | str]:
-    from . import checkpoints, imagereward_files
-
-    place, tokenizer = _imagereward_places(argument, options)
-    yield from imagereward_files.list_dependencies(place)
-    yield from checkpoints.list_dependencies(tokenizer or place)
-
-
-def _imagereward_check(setup: Setup[ImageRewardOptions]) -> None:
-    """Raise an error for bad files before they are loaded; check a repository only if t2i is offline."""
-    from t2i_torch_support.device import check_device
-
-    check_device(setup.device)
-    place, tokenizer = _imagereward_places(setup.argument, setup.options)
-    if place.folder is None and not setup.offline:
-        return
-    from . import imagereward_files
-
-    files = imagereward_files.fetch(place, tokenizer, setup.options.sha256, setup.offline)
-    if place.folder is None or setup.dry:
-        return
-    import torch
-    from t2i_torch_support.trial_load import try_load
-
-    from .imagereward import load_parts
-
-    try_load(lambda: load_parts(files, torch.float32, place.spec))
-
-
-def _imagereward_resolve(setup: Setup[ImageRewardOptions]) -> ImageRewardOptions:
-    """Return the options with a definite precision, and with commits of repositories."""
-    return setup.options.model_copy(update=_pin(setup, *_imagereward_places(setup.argument, setup.options)))
-
-
-def _imagereward_prefetch(setup: Setup[ImageRewardOptions]) -> None:
-    from . import imagereward_files
-
-    places = _imagereward_places(setup.argument, setup.options)
-    imagereward_files.fetch(*places, setup.options.sha256, setup.offline)
