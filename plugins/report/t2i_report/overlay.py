@@ -17,6 +17,9 @@ COLOURS = 6
 _LINE = 0.09
 """Height of a label, as a share of the picture's height: labels that would overlap move down by it."""
 
+_LETTER = 0.046
+"""Width of a letter of a label, as a share of the picture's width."""
+
 
 @dataclass(frozen=True)
 class Overlay:
@@ -71,18 +74,22 @@ class Overlay:
     def _draw_labels(self, colours: Iterable[int]) -> Markup:
         """Return the labels at the upper corners of their boxes, without overlaps."""
         width, height = self.size
-        taken: list[tuple[float, float]] = []
+        taken: list[tuple[float, float, float]] = []
         texts = []
         for region, colour in zip(self.regions, colours, strict=True):
             if region.box is None or not region.label:
                 continue
             left, right, top = region.box[0] / width, region.box[2] / width, region.box[1] / height
-            ends = left > 0.55  # no room on the right
-            x = min(right, 1.0) if ends else max(left, 0.0)
+            length = min(_LETTER * len(region.label), 1.0)
+            ends = left + length > 1  # no room on the right
+            x = max(min(right, 1.0), length) if ends else max(left, 0.0)
+            start = x - length if ends else x
             y = min(max(top, _LINE), 1.0)
-            while y < 1 and any(abs(y - other) < _LINE and abs(x - place) < 0.5 for place, other in taken):
+            while y < 1 and any(
+                abs(y - line) < _LINE and abs(start - other) < max(length, reach) for other, reach, line in taken
+            ):
                 y += _LINE
-            taken.append((x, y))
+            taken.append((start, length, y))
             texts.append(
                 Markup('<text class="mark-{}{}" x="{:.1f}%" y="{:.1f}%" dy="-4" dx="{}">{}</text>').format(
                     colour, " ends" if ends else "", 100 * x, 100 * y, -3 if ends else 3,
