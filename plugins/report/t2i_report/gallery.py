@@ -53,6 +53,11 @@ class ShownImage:
     size: tuple[int, int] | None = None
 
     @property
+    def may_be_shown(self) -> bool:
+        """True if it has a picture that may be read."""
+        return self.picture is not None and self.picture.refused is None
+
+    @property
     def prompt_key(self) -> str:
         """Id and text of the prompt; prompts of different runs may have the same id."""
         return f"{self.prompt}\0{self.text}"

@@ -33,7 +33,8 @@ class MistakeExample:
         because: Why the value is wrong, in full; may be empty.
         value: The value.
         overlay: The evidence over the picture, or None.
-        right: The best picture that another model drew of the same prompt and seed, if its value is better.
+        right: The best picture that another model drew of the same prompt and seed, if its value is better and it
+            may be shown.
     """
 
     place: int
@@ -183,7 +184,7 @@ class MistakeFinder:
         ]
         found.sort(
             key=lambda e: (
-                self.metric.sign * e.value, e.image.picture is None, e.overlay is None, e.right is None
+                self.metric.sign * e.value, not e.image.may_be_shown, e.overlay is None, e.right is None
             )
         )  # fmt: skip
         first: dict[str, MistakeExample] = {}  # of each prompt one, before others of the same prompt
@@ -207,4 +208,5 @@ class MistakeFinder:
             if sign * other.value > sign * each.value and other.model != each.model
         ]
         best = max(others, key=lambda other: sign * other.value, default=None)
-        return None if best is None else self._make_example(best)
+        found = None if best is None else self._make_example(best)
+        return found if found is not None and found.image.may_be_shown else None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from t2i_core.api import Measure
+from t2i_core.api.image import Image
 from t2i_core.results.evidence import EvidenceRegion
 from t2i_report.explained_values import ExplainedMetric, ExplainedValue
 from t2i_report.gallery import Gallery, ShownImage
@@ -18,6 +20,8 @@ HIT = Measure("hit", "Share of hits.", low=0, high=1)
 COSINE = Measure("cosine", "Mean cosine.")
 DISTANCE = Measure("distance", "Mean distance.", low=0, higher_is_better=False)
 
+PICTURE = Image("0" * 64, Path("picture.png"))
+
 Cell = tuple[str, str, int | None, float, str]
 """Model, prompt, seed, value and reason."""
 
@@ -27,7 +31,7 @@ def make(measure: Measure, cells: Sequence[Cell]) -> tuple[ExplainedMetric, Gall
         ExplainedValue(model, f"{prompt}\0text", seed, value, because, {r: r for r in because.split("; ") if r})
         for model, prompt, seed, value, because in cells
     ]
-    images = [ShownImage(model, prompt, "text", seed or 0, None) for model, prompt, seed, _, _ in cells]
+    images = [ShownImage(model, prompt, "text", seed or 0, PICTURE) for model, prompt, seed, _, _ in cells]
     return ExplainedMetric("metric", measure, values), Gallery(images)
 
 
