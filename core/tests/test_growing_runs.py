@@ -466,7 +466,7 @@ def test_a_headline_of_all_rows_is_refused_before_the_first_image() -> None:
         run(*models, metric=describe_metric("silently", Silently))
 
 
-def test_a_damaged_rule_is_refused_in_one_line() -> None:
+def test_a_damaged_or_another_plan_is_refused_in_one_line() -> None:
     models = describe_model("dark", 0.0)[0], describe_model("light", 0.15)[0]
     run(*models)
     path = Path("run/run.json")
@@ -475,6 +475,7 @@ def test_a_damaged_rule_is_refused_in_one_line() -> None:
     for damage, words in (
         ({"until": 3}, "'stopping' in run.json is not valid"),
         ({"plan": plan[1:]}, "with looks of 12 x 8, 14 x 8"),
+        ({"spending": None}, "planned with boundaries by 'obf' spending .*got boundaries by 'square'"),
     ):
         changed = {**manifest, "stopping": {**manifest["stopping"], **damage}}
         path.write_text(json.dumps(changed), encoding="utf-8")

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, stdtrit
+from t2i_core.statistics.interval_width import follow_width
 from t2i_core.statistics.looks import LOOKS, plan_looks
 from t2i_core.statistics.power import find_power
-from t2i_core.statistics.stopping import follow_width
 from t2i_core.statistics.variance_components import Components, analyze_mean_squares
 from t2i_core.statistics.verdicts import ALPHA, follow_pairs
 

@@ -11,8 +11,8 @@ from ..results.looks import LookRecord, ModelAtLook, PairAtLook
 from ..results.numbers import make_interval, make_number
 from ..statistics import Estimate, limit_difference
 from ..statistics.design import Floats
+from ..statistics.interval_width import follow_width
 from ..statistics.looks import Look
-from ..statistics.stopping import follow_width
 from ..statistics.verdicts import Family, Pair, follow_pairs
 from .generation import GeneratedImages
 from .job import Job

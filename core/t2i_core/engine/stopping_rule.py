@@ -34,6 +34,7 @@ class StoppingRule:
         max_images: The most images of all models, as the user named it.
         looks: The planned looks of each model.
         is_limited: True if `max_images` leaves out some of the request's samples.
+        spending: How the tests of the looks spend their error; None with `width=W`, which tests nothing.
     """
 
     until: str
@@ -42,6 +43,7 @@ class StoppingRule:
     max_images: int | None
     looks: tuple[Look, ...]
     is_limited: bool = False
+    spending: str | None = None
 
     def make_record(self) -> StoppingRecord:
         """Return the rule as run.json holds it before the first image."""
@@ -50,6 +52,7 @@ class StoppingRule:
             margin=self.margin,
             max_images=self.max_images,
             plan=[PlannedLook(prompts=look.prompts, seeds=look.seeds) for look in self.looks],
+            spending=self.spending,
         )
 
 
@@ -74,6 +77,7 @@ def make_stopping_rule(request: Request, jobs: Sequence[Job]) -> tuple[StoppingR
     # here, because they import pandas, which other plans do not need
     from ..statistics.looks import FIRST_SEEDS, plan_looks
     from ..statistics.needed_design import MARGIN
+    from ..statistics.pair_test import SPENDING
     from ..statistics.sample_size import FEWEST_PROMPTS
 
     drawn = [job for job in jobs if not job.is_bound]
@@ -109,6 +113,7 @@ def make_stopping_rule(request: Request, jobs: Sequence[Job]) -> tuple[StoppingR
         request.max_images,
         looks,
         is_limited=at_end.images < len(prompts) * seeds,
+        spending=None if width else SPENDING,
     )
     ordered = {id(drawn[0].prompts): prompts}
     for job in jobs:  # jobs on the same list get the same object back
@@ -161,6 +166,10 @@ def refuse_changed_rule(rule: StoppingRule | None, folder: Path) -> None:
         ours, theirs = (
             f"looks of {', '.join(f'{look.prompts} x {look.seeds}' for look in record.plan)} (prompts x seeds)"
             for record in (wanted, before)
+        )
+    if ours == theirs and wanted.spending != before.spending:
+        ours, theirs = (
+            f"boundaries by {record.spending or 'obf'!r} spending of the error" for record in (wanted, before)
         )
     if ours != theirs:
         raise BadFolder(

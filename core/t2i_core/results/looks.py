@@ -69,6 +69,11 @@ class StoppingRecord(Typed):
     margin: Number | None = Field(None, description="`--margin`; null with `width=W`")
     max_images: Count | None = Field(None, description="`--max-images`, or null")
     plan: list[PlannedLook] = Field(description="the planned looks; the last one is the most that is drawn")
+    spending: str | None = Field(
+        None,
+        description="how the tests of the looks spend their error: `square`, by the square of the information; "
+        "null with `width=W`, and in runs of earlier versions, which spent it as O'Brien and Fleming",
+    )
     looks: list[LookRecord] = Field([], description="the looks that were taken")
     verdict: str | None = Field(None, description="what was decided, in words, and why the run ended; null before")
 

@@ -7,6 +7,8 @@ and symmetric. `drift` is the mean of the test statistic at full information, 0 
 References:
     P. Armitage, C. K. McPherson and B. C. Rowe, Repeated significance tests on accumulating data (1969).
     K. K. G. Lan and D. L. DeMets, Discrete sequential boundaries for clinical trials (1983).
+    K. Kim and D. L. DeMets, Design and analysis of group sequential tests based on the type I error spending rate
+        function, Biometrika 74 (1987).
     C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials (2000).
 """
 
@@ -23,8 +25,12 @@ import scipy  # its `special` and `optimize` are imported when they are first us
 
 from .design import Floats
 
-Spending = Literal["obf", "pocock"]
-"""Spending of the error over the looks: little at first (as O'Brien and Fleming), or about evenly (as Pocock)."""
+Spending = Literal["obf", "square", "pocock"]
+"""Spending of the error over the looks: little at first (as O'Brien and Fleming), by the square of the information
+(Kim and DeMets), or about evenly (as Pocock)."""
+
+Shape = Literal["obf", "pocock"]
+"""Shape of boundaries: falling with the root of the information (O'Brien and Fleming), or constant (Pocock)."""
 
 NEVER = 12.0
 """A boundary that no statistic reaches."""
@@ -49,6 +55,8 @@ def spend(fraction: float, alpha: float, spending: Spending = "obf") -> float:
     """
     if spending == "pocock":
         return alpha * math.log1p((math.e - 1) * fraction)
+    if spending == "square":
+        return alpha * fraction**2
     tail = -float(scipy.special.ndtri(alpha / 4))
     return 4 * float(scipy.special.ndtr(-tail / math.sqrt(fraction)))
 
@@ -129,7 +137,11 @@ def find_boundaries(
 
 
 def find_next_boundary(
-    information: Sequence[float], boundaries: Sequence[float], alpha: float = 0.05, spending: Spending = "obf"
+    information: Sequence[float],
+    boundaries: Sequence[float],
+    alpha: float = 0.05,
+    spending: Spending = "obf",
+    progress: float | None = None,
 ) -> float:
     """Return the boundary of a look, which spends what the looks before it have left.
 
@@ -138,18 +150,20 @@ def find_next_boundary(
         boundaries: Boundaries that the looks before this one had, whatever was then known of the information.
         alpha: The two-sided error of the whole test.
         spending: How it is spent.
+        progress: Share of the run by which it is spent, in (0, 1]; if None, the information of this look.
 
     Returns:
         The boundary; 12, which no statistic reaches, if nothing is left.
     """
     *before, (density, fraction, _) = _walk(information, (*boundaries, NEVER))
-    left = spend(min(fraction, 1.0), alpha, spending) - sum(2 * d.exceed(b, t, 0) for d, t, b in before)
+    spent = spend(min(fraction if progress is None else progress, 1.0), alpha, spending)
+    left = spent - sum(2 * d.exceed(b, t, 0) for d, t, b in before)
     if 2 * density.exceed(NEVER, fraction, 0) >= left:
         return NEVER
     return _solve(lambda end: 2 * density.exceed(end, fraction, 0) - left, 0.0, NEVER)
 
 
-def find_constant(looks: int | Sequence[float], alpha: float = 0.05, spending: Spending = "obf") -> float:
+def find_constant(looks: int | Sequence[float], alpha: float = 0.05, shape: Shape = "obf") -> float:
     """Return the constant c of a test whose boundaries have a fixed shape.
 
     It stops at a look with the fraction t of the information if |Z| >= c (pocock), or |Z| >= c / sqrt(t) (obf).
@@ -157,14 +171,14 @@ def find_constant(looks: int | Sequence[float], alpha: float = 0.05, spending: S
     Args:
         looks: Number of equally spaced looks, or the information of each look, as in `find_boundaries`.
         alpha: The two-sided error of the whole test.
-        spending: The shape.
+        shape: The shape.
     """
     information = [(k + 1) / looks for k in range(looks)] if isinstance(looks, int) else looks
     _check_information(information)
 
     def error(constant: float) -> float:
-        shape = [1.0 if spending == "pocock" else math.sqrt(1 / fraction) for fraction in information]
-        return sum(stop_probabilities(information, [constant * each for each in shape])) - alpha
+        each = [constant if shape == "pocock" else constant / math.sqrt(fraction) for fraction in information]
+        return sum(stop_probabilities(information, each)) - alpha
 
     return _solve(error, 0.0, NEVER)
 

@@ -20,9 +20,10 @@ from typing import Literal
 from .comparison import holm
 from .design import Floats
 from .estimate import Range
+from .look_cells import has_values
 from .looks import Look
+from .pair_test import Decision, PairLook, PairTest, StopEstimate
 from .sequential import NEVER
-from .stopping import Decision, PairLook, PairTest, StopEstimate, has_values
 
 ALPHA = 0.05
 """The error of all pairs together."""

@@ -18,6 +18,7 @@ from t2i_core.statistics.sequential import (
     exceedance,
     find_boundaries,
     find_constant,
+    find_next_boundary,
     find_normal_score,
     spend,
     stop_probabilities,
@@ -46,13 +47,22 @@ def test_boundaries_that_spend_the_error(case: Any) -> None:
 
 
 @settings(deadline=None, max_examples=8)
-@given(steps, st.sampled_from(("obf", "pocock")), st.sampled_from((0.01, 0.05, 0.2)))
+@given(steps, st.sampled_from(("obf", "square", "pocock")), st.sampled_from((0.01, 0.05, 0.2)))
 def test_the_error_of_all_looks_is_alpha(information: list[float], spending: Any, alpha: float) -> None:
     boundaries = find_boundaries(information, alpha, spending)
     stops = np.cumsum(stop_probabilities(information, boundaries))
     assert stops[-1] == pytest.approx(alpha, abs=1e-6)
     for spent, fraction in zip(stops, information, strict=True):
         assert spent <= spend(fraction, alpha, spending) + 1e-6
+
+
+def test_a_boundary_spends_by_the_progress_that_is_given() -> None:
+    """By the square of .2, .2^2 = .04 of the error, .002, and the normal quantile of .001 is 3.0902."""
+    assert find_next_boundary([0.2], [], 0.05, "square") == pytest.approx(3.0902, abs=1e-4)
+    assert find_next_boundary([0.5], [], 0.05, "square", progress=0.2) == pytest.approx(3.0902, abs=1e-4)
+    boundaries = [find_next_boundary([0.5], [], 0.05, "square", progress=0.2)]
+    boundaries.append(find_next_boundary([0.5, 1.0], boundaries, 0.05, "square", progress=1.0))
+    assert sum(stop_probabilities([0.5, 1.0], boundaries)) == pytest.approx(0.05, abs=1e-6)
 
 
 def test_one_look_is_the_fixed_test() -> None:

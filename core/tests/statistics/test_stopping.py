@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from t2i_core.statistics import mean_interval, paired_difference
+from t2i_core.statistics.interval_width import follow_width
+from t2i_core.statistics.look_cells import estimate_look_components, find_information, find_progress
 from t2i_core.statistics.looks import Look, plan_looks
-from t2i_core.statistics.sequential import find_boundaries
-from t2i_core.statistics.stopping import PairTest, find_information, follow_width
+from t2i_core.statistics.pair_test import SPENDING, PairTest
+from t2i_core.statistics.sequential import find_boundaries, find_next_boundary
 from t2i_core.statistics.verdicts import Family, Goal, follow_pair, follow_pairs
 
 PROMPTS, SEEDS = 100, 4
@@ -88,12 +90,28 @@ def test_the_last_look_has_all_information_and_spends_all_error() -> None:
     table = draw(np.random.default_rng(4), 0.0, 0.05)
     path, _ = follow_pair(table, LOOKS)
     assert path[-1].information == 1
-    fractions = find_information(table, LOOKS, LOOKS[-1])
+    fractions = find_information(estimate_look_components(table), LOOKS, LOOKS[-1])
     assert all(a < b for a, b in pairwise(fractions))
     even = np.tile([[0.5], [-0.5]], (PROMPTS // 2, SEEDS)) * 1.0  # only prompts vary: information grows with them
     path, _ = follow_pair(even, LOOKS)
     assert [look.information for look in path] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
-    assert [look.boundary for look in path] == pytest.approx(find_boundaries([0.2, 0.4, 0.6, 0.8, 1.0]))
+    assert [look.boundary for look in path] == pytest.approx(
+        find_boundaries([0.2, 0.4, 0.6, 0.8, 1.0], spending=SPENDING)
+    )
+
+
+def test_the_error_is_spent_by_prompts_while_only_they_grow() -> None:
+    """Whatever the first looks say about seeds: with four of them, their effect is anybody's guess."""
+    table = draw(np.random.default_rng(11), 0.0, 0.4)
+    path, _ = follow_pair(table, LOOKS)
+    boundaries: list[float] = []
+    for look in path:
+        components = estimate_look_components(table[: look.look.prompts])
+        assert find_progress(components, look.look, LOOKS[-1]) == pytest.approx(look.look.prompts / PROMPTS)
+        seen = find_information(components, [each.look for each in path[: len(boundaries) + 1]], LOOKS[-1])
+        boundaries.append(find_next_boundary(seen, boundaries, 0.05, SPENDING, look.look.prompts / PROMPTS))
+    assert path[0].information > 0.3
+    assert [look.boundary for look in path] == pytest.approx(boundaries)
 
 
 @settings(max_examples=10)
@@ -145,7 +163,7 @@ def test_looks_that_bring_no_information_decide_nothing_new(axis: str) -> None:
     assert len(path) == 5
     assert all(a.information <= b.information for a, b in pairwise(path))
     assert path[-1].information == 1
-    fractions = find_information(table, plan_looks(40, 24, 5), plan_looks(40, 24, 5)[-1])
+    fractions = find_information(estimate_look_components(table), plan_looks(40, 24, 5), plan_looks(40, 24, 5)[-1])
     assert all(a < b for a, b in pairwise(fractions))
     assert all(look.decision is None for look in path)
     assert -1 <= stop.lo < stop.diff < stop.hi <= 1

@@ -89,4 +89,4 @@ def find_limit(looks: tuple[int, ...], error_rate: float) -> float:
     """
     information = [1 / (1 / n - 1 / looks[-1]) for n in looks[:-1]]
     fractions = [each / information[-1] for each in information]
-    return find_constant(fractions, alpha=min(1.0, 2 * error_rate), spending="pocock")
+    return find_constant(fractions, alpha=min(1.0, 2 * error_rate), shape="pocock")

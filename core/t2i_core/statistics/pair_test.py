@@ -2,12 +2,19 @@
 
 A look's estimate is the mean of its cells, with the library's two-way variance; its t-based p becomes a normal
 score, which stops the run at the look's boundary. The information of a look is the inverse of the expected
-variance, from variance components, never from the score. Each look estimates the components anew, for itself and
-for the looks before it, so that the last look always has all of the information and spends all of the error that
-is left.
+variance, from variance components, never from the score. It gives the joint distribution of the looks. Each look
+estimates the components anew, for itself and for the looks before it, so that the last look always has all of the
+information.
+
+The error is spent by the square of the run's progress: the share of the information without the effects of seeds,
+which is the share of the prompts while only these grow. The last look spends all of the error that is left.
 
 References:
     K. K. G. Lan and D. L. DeMets, Discrete sequential boundaries for clinical trials (1983).
+    K. Kim and D. L. DeMets, Design and analysis of group sequential tests based on the type I error spending rate
+        function, Biometrika 74 (1987).
+    K. K. G. Lan and D. L. DeMets, Group sequential procedures: calendar versus information time, Statistics in
+        Medicine 8 (1989): a scale of spending that is not the information.
     C. Jennison and B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials (2000): chapter 7
     for the spending of the error, 8 for stage-wise ordering, 9 for repeated intervals.
 """
@@ -16,29 +23,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import scipy  # its `special` and `optimize` are imported when they are first used
 
 from .comparison import make_comparison
-from .design import Design, Floats, make_design
-from .estimate import Estimate, Form, Range
+from .design import Design, Floats
+from .estimate import Estimate, Range
+from .look_cells import (
+    estimate_look_components,
+    find_information,
+    find_progress,
+    is_unlimited,
+    read_cells,
+    widen_constant,
+)
 from .looks import Look
-from .means import WeightedRows, estimate_mean, make_sample
-from .sequential import exceed_between, find_next_boundary, find_normal_score, solve_stage_wise
-from .variance_components import Components, estimate_table_components
+from .means import WeightedRows, estimate_mean
+from .sequential import Spending, exceed_between, find_next_boundary, find_normal_score, solve_stage_wise
 
 Decision = Literal["higher", "lower", "close"]
 """The first model of a pair is higher or lower than the second, or surely closer to it than the margin."""
 
-_LEAST_STEP = 1e-3
-"""Least share of the information that a look counts as bringing.
+SPENDING: Spending = "square"
+"""Spending of the error by the tests of growing runs.
 
-Seeds bring none if all of them give the same differences. Statistics of such looks are nearly the same, and a test
-needs increments that vary.
+Boundaries as far out as O'Brien and Fleming's at early looks would be lost on t with few degrees of freedom.
 """
 
 
@@ -100,6 +113,7 @@ class _Cells:
         estimate: Their mean.
         statistic: The normal score of their mean.
         information: Information of the looks up to this one, over that of the planned end.
+        progress: Share of the run, by which the error is spent.
     """
 
     look: Look
@@ -108,6 +122,7 @@ class _Cells:
     estimate: Estimate
     statistic: float
     information: tuple[float, ...]
+    progress: float
 
     def find_score(self, deviation: float) -> float:
         """Return the normal score of a deviation of the mean from a hypothesis."""
@@ -157,9 +172,11 @@ class PairTest:
         looks = [*(each.look for each in self._cells), look]
         sample, design = read_cells(table, look, crossed=self.crossed)
         estimate = estimate_mean(sample, design, form="t", bounds=self.bounds, level=0.95)
-        information = find_information(table[: look.prompts, : look.seeds], looks, self.end, crossed=self.crossed)
-        statistic = 0.0 if _is_unlimited(estimate, self.bounds) else _find_score(estimate, design)
-        self._cells.append(_Cells(look, sample, design, estimate, statistic, information))
+        components = estimate_look_components(table[: look.prompts, : look.seeds], crossed=self.crossed)
+        information = find_information(components, looks, self.end)
+        progress = find_progress(components, look, self.end)
+        statistic = 0.0 if is_unlimited(estimate, self.bounds) else _find_score(estimate, design)
+        self._cells.append(_Cells(look, sample, design, estimate, statistic, information, progress))
 
     @property
     def looks(self) -> int:
@@ -170,7 +187,7 @@ class PairTest:
         """Return the boundaries of the looks so far, in a test with this error."""
         found = self._boundaries.setdefault(alpha, [])
         for cells in self._cells[len(found) :]:
-            found.append(find_next_boundary(cells.information, found, alpha))
+            found.append(_find_boundary(cells, found, alpha))
         return found
 
     def is_crossed(self, alpha: float) -> bool:
@@ -183,7 +200,7 @@ class PairTest:
         cells, boundary = self._cells[-1], self.find_boundaries(alpha)[-1]
         level = 1 - 2 * float(scipy.special.ndtr(-boundary))
         repeated = estimate_mean(cells.sample, cells.design, form="t", bounds=self.bounds, level=min(level, _SURE))
-        repeated = _widen_constant(repeated, self.bounds)
+        repeated = widen_constant(repeated, self.bounds)
         return PairLook(
             cells.look,
             cells.estimate.value,
@@ -203,7 +220,7 @@ class PairTest:
             alpha = math.exp(log_alpha)
             boundaries: list[float] = []
             for cells in self._cells:
-                boundaries.append(find_next_boundary(cells.information, boundaries, alpha))
+                boundaries.append(_find_boundary(cells, boundaries, alpha))
             return max(abs(c.statistic) - end for c, end in zip(self._cells, boundaries, strict=True))
 
         ends = math.log(1e-12), 0.0
@@ -219,7 +236,7 @@ class PairTest:
             return StopEstimate(math.nan, math.nan, math.nan, math.nan)
         cells = self._cells[-1]
         se, value = cells.estimate.se, cells.estimate.value
-        if _is_unlimited(cells.estimate, self.bounds):
+        if is_unlimited(cells.estimate, self.bounds):
             return StopEstimate(value, -math.inf, math.inf, 1.0)
         if not se or cells.estimate.df is None:
             estimate = estimate_mean(cells.sample, cells.design, form="t", bounds=self.bounds, level=1 - alpha)
@@ -252,41 +269,9 @@ _SURE = 1 - 1e-15
 """The highest level of an interval."""
 
 
-def read_cells(table: Floats, look: Look, *, crossed: bool) -> tuple[WeightedRows, Design]:
-    """Return the values of a look's cells, and their clusters.
-
-    Raises:
-        ValueError: If the table is smaller than the look, or has no value.
-    """
-    if table.shape[0] < look.prompts or table.shape[1] < look.seeds:
-        raise ValueError(f"a look of {look.prompts} x {look.seeds} needs as many cells, got {table.shape}")
-    cells = table[: look.prompts, : look.seeds]
-    there = ~np.isnan(cells)
-    if there.all():
-        return make_sample(cells.ravel(), None)[0], _make_full_design(*cells.shape, crossed)
-    prompt, seed = np.nonzero(there)
-    sample, _ = make_sample(cells[there], None)
-    return sample, make_design(prompt, seed, len(prompt), interval="new", crossed=crossed)
-
-
-@lru_cache(maxsize=32)
-def _make_full_design(prompts: int, seeds: int, crossed: bool) -> Design:
-    prompt, seed = np.indices((prompts, seeds)).reshape(2, -1)
-    return make_design(prompt, seed, prompts * seeds, interval="new", crossed=crossed)
-
-
-def has_values(table: Floats, look: Look) -> bool:
-    """Return whether any cell of a look has a value."""
-    return not bool(np.isnan(table[: look.prompts, : look.seeds]).all())
-
-
-def _is_unlimited(estimate: Estimate, bounds: Range) -> bool:
-    """Return whether values do not vary so far, and no range limits those to come: then nothing is sure."""
-    return estimate.lo == estimate.hi and None in bounds
-
-
-def _widen_constant(estimate: Estimate, bounds: Range) -> Estimate:
-    return replace(estimate, lo=-math.inf, hi=math.inf) if _is_unlimited(estimate, bounds) else estimate
+def _find_boundary(cells: _Cells, before: Sequence[float], alpha: float) -> float:
+    """Return the boundary of a look, given those of the looks before it."""
+    return find_next_boundary(cells.information, before, alpha, SPENDING, cells.progress)
 
 
 def _find_score(estimate: Estimate, design: Design) -> float:
@@ -295,67 +280,3 @@ def _find_score(estimate: Estimate, design: Design) -> float:
         return find_normal_score(estimate.value / estimate.se, estimate.df)
     p = make_comparison(estimate, design, 0).p
     return 0.0 if math.isnan(p) else math.copysign(-float(scipy.special.ndtri(p / 2)), estimate.value)
-
-
-def find_information(
-    table: Floats, looks: Sequence[Look], end: Look, *, crossed: bool = True
-) -> tuple[float, ...]:
-    """Return the information of looks, over that of the planned end, from the variance components of the last one.
-
-    It increases from look to look by at least a thousandth. Prompts that lack a value under some seed do not count
-    for the components.
-
-    Args:
-        table: The cells of the last look, shape (prompts, seeds); NaN where there is no value.
-        looks: The looks so far.
-        end: The planned end.
-        crossed: True if prompts share their seeds.
-    """
-    complete = table[~np.isnan(table).any(axis=1)]
-    components = Components(0, 0, 1, *table.shape)
-    if len(complete) >= 2 and np.ptp(complete) > 0:
-        components = estimate_table_components(complete, crossed=crossed)
-    at_end = components.error(end.prompts, end.seeds)
-    found = [0.0]
-    for look in looks:
-        found.append(max(at_end / components.error(look.prompts, look.seeds), found[-1] + _LEAST_STEP))
-    return tuple(share / max(1.0, found[-1]) for share in found[1:])
-
-
-def follow_width(
-    table: Floats,
-    looks: Sequence[Look],
-    width: float,
-    *,
-    crossed: bool = True,
-    bounds: Range = (None, None),
-    level: float = 0.95,
-) -> tuple[Estimate, ...]:
-    """Return the plain interval of a mean at each look, up to the first that is narrow enough.
-
-    It is NaN at a look without values, and infinite if values do not vary and no range limits them.
-
-    A width is not a test and spends no error. At ten prompts and more, the interval of a run that stopped for its
-    width is nearly that of a run of fixed size.
-
-    Args:
-        table: Values, shape (prompts, seeds) of the last look or larger; NaN for failed samples.
-        looks: The looks.
-        width: The run stops if the interval is at most this wide, from its lower to its upper end.
-        crossed: True if prompts share their seeds.
-        bounds: The range of the measure.
-        level: The confidence level.
-    """
-    found: list[Estimate] = []
-    for look in looks:
-        if not has_values(table, look):
-            found.append(Estimate(math.nan, math.nan, math.nan, "none", "new", 0))
-            continue
-        sample, design = read_cells(table, look, crossed=crossed)
-        binary = sample.binary and bounds in ((None, None), (0, 1))
-        form: Form = "wilson" if binary else "logit"
-        own = (0.0, 1.0) if binary else bounds
-        found.append(_widen_constant(estimate_mean(sample, design, form=form, bounds=own, level=level), own))
-        if found[-1].hi - found[-1].lo <= width:
-            break
-    return tuple(found)
