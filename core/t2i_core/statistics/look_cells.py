@@ -92,7 +92,7 @@ def find_information(components: Components, looks: Sequence[Look], end: Look) -
 
 
 def find_progress(components: Components, look: Look, end: Look) -> float:
-    """Return the share of the information that a look would have if seeds had no effect of their own.
+    """Return the share of the information that a look would have if seeds had no effect.
 
     The first looks have few prompts and tell little about the effects of seeds. Where they exaggerate them, the
     share of all information is far too large.
