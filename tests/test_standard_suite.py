@@ -62,7 +62,7 @@ def test_standard_runs_whole_on_the_mini_world(tmp_path: Path) -> None:
     assert run.failed is None
     assert not run.manifest.left_out
     wanted = load_suite("standard", Registry()).values["metrics"]
-    assert [result.metric for result in run.results] == wanted
+    assert [result.metric for result in run.results] == list(wanted)
     for result in run.results:
         assert result.score is not None
         assert result.n_failed == result.n_missing == 0

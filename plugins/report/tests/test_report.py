@@ -213,7 +213,7 @@ def test_one_run_named_twice_is_one(shared_run: Run, tmp_path: Path) -> None:
 def test_a_table_of_a_page_is_refused(shared_run: Run) -> None:
     done = CliRunner().invoke(report_app, [str(shared_run.folder), "--table", "rows"])
     assert isinstance(done.exception, BadOption)
-    assert "--table rows: a page has all tables" in str(done.exception)
+    assert "--table has no effect with --format html" in str(done.exception)
 
 
 def test_a_run_of_images_alone_has_a_gallery(make_run: Any, resolver: Any, tmp_path: Path) -> None:
