@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 
 import pandas as pd
 from t2i_core.api.metric_output import Measure
@@ -108,8 +109,11 @@ def read_values(
         rows = pd.concat([part for _, part in parts])
         measure = _choose_measure(rows, measures.get(str(rows["metric"].iloc[0]), ()))
         if measure.higher_is_better is not None:
-            own = [_list_values(part[part["measure"] == measure.name], known) for known, part in parts]
-            found.append(ExplainedMetric(title, measure, list(_merge(own))))
+            metric = ExplainedMetric(title, measure, [])
+            own = [
+                _list_values(part[part["measure"] == measure.name], known, metric.best) for known, part in parts
+            ]
+            found.append(replace(metric, values=list(_merge(own))))
     return found
 
 
@@ -126,18 +130,22 @@ def _choose_measure(rows: pd.DataFrame, declared: Sequence[Measure]) -> Measure:
     return known.get(headline) or Measure(headline, "", higher_is_better=None)
 
 
-def _list_values(rows: pd.DataFrame, words: PromptWords) -> Iterator[ExplainedValue]:
-    known: dict[tuple[str, str], Mapping[str, str]] = {}
+def _list_values(rows: pd.DataFrame, words: PromptWords, best: float | None) -> Iterator[ExplainedValue]:
+    """Yield the value of each image: the mean of its rows, with the reasons of those that are not right."""
     reasons = rows["because"].fillna("") if "because" in rows else [""] * len(rows)
+    by_image: dict[tuple[str, str, int | None], list[tuple[float, str]]] = defaultdict(list)
     columns = (rows["model"], rows["prompt"], rows["seed"], rows["value"], reasons)
     for model, prompt, seed, value, because in zip(*columns, strict=True):
+        by_image[model, prompt, None if pd.isna(seed) else int(seed)].append((float(value), because))
+    known: dict[tuple[str, str], Mapping[str, str]] = {}
+    for (model, prompt, seed), own in by_image.items():
+        wrong = [because for value, because in own if value != best]
+        because = "; ".join(dict.fromkeys(filter(None, wrong or (because for _, because in own))))
         key = because, prompt if words.texts else ""
         if key not in known:
             id = prompt.partition("\0")[0]
             known[key] = {words.generalize(reason, id): reason for reason in split_reasons(because)}
-        yield ExplainedValue(
-            model, prompt, None if pd.isna(seed) else int(seed), float(value), because, known[key]
-        )
+        yield ExplainedValue(model, prompt, seed, fmean(value for value, _ in own), because, known[key])
 
 
 def _merge(runs: Iterable[Iterable[ExplainedValue]]) -> Iterator[ExplainedValue]:

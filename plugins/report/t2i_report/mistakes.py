@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -20,7 +20,7 @@ WITHOUT_REASON = "wrong, without a reason"
 """The group of wrong values without a reason."""
 
 MOST_GROUPS, MOST_EXAMPLES, MOST_TEXTS = 5, 4, 4
-"""Maximum number of groups of a metric and model, and of examples and concrete reasons of a group."""
+"""Maximum number of reasons of a metric, and of a model's examples and concrete reasons of each."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Mistake:
         because: The reason, with placeholders for words that depend on the prompt: `no [object] found`.
         count: Number of values with this reason. A value may have several.
         n: Number of values of the measure.
+        is_counted: True if these are all values with this reason; False if they are only the worst ones.
         texts: The most frequent concrete reasons, with their counts.
         examples: Pictures, the worst first.
     """
@@ -66,6 +67,7 @@ class Mistake:
     because: str
     count: int
     n: int
+    is_counted: bool = True
     texts: list[tuple[str, int]] = field(default_factory=list)
     examples: list[MistakeExample] = field(default_factory=list)
 
@@ -86,6 +88,11 @@ class MistakeGroup:
     def count(self) -> int:
         """Number of values of all models."""
         return sum(each.count for each in self.models)
+
+    @property
+    def is_counted(self) -> bool:
+        """True if the counts are those of all values with this reason."""
+        return all(each.is_counted for each in self.models)
 
     @property
     def examples(self) -> list[MistakeExample]:
@@ -139,41 +146,62 @@ class MistakeFinder:
         self.metric, self.shown, self.overlays = metric, shown, overlays
 
     def find(self) -> Iterator[Mistake]:
-        """Yield the groups of each model's wrong values."""
-        values = self.metric.values
-        for model in dict.fromkeys(each.model for each in values):
-            own = [each for each in values if each.model == model]
-            wrong = [each for each in own if self.metric.is_wrong(each)]
-            yield from self.sort(model, wrong, len(own))
+        """Yield the groups of the models' wrong values, by model."""
+        wrong: dict[str, list[ExplainedValue]] = {each.model: [] for each in self.metric.values}
+        for each in self.metric.values:
+            if self.metric.is_wrong(each):
+                wrong[each.model].append(each)
+        yield from self.sort(wrong, Counter(each.model for each in self.metric.values))
 
-    def sort(self, model: str, wrong: Sequence[ExplainedValue], n: int) -> Iterator[Mistake]:
-        """Yield the groups of a model's wrong values."""
+    def sort(self, wrong: Mapping[str, Sequence[ExplainedValue]], n: Mapping[str, int]) -> Iterator[Mistake]:
+        """Yield the groups of wrong values, by model.
+
+        Args:
+            wrong: The wrong values of each model.
+            n: Number of values of each model.
+        """
         if self.metric.sorts_mistakes:
-            yield from self._count(model, wrong, n)
-        elif wrong:
-            yield self._rank(model, wrong, n)
+            yield from self._count(wrong, n)
+            return
+        yield from (self._rank(model, own, n[model]) for model, own in wrong.items() if own)
 
-    def _count(self, model: str, wrong: Sequence[ExplainedValue], n: int) -> Iterator[Mistake]:
-        groups: dict[str, list[ExplainedValue]] = defaultdict(list)
-        for each in wrong:
-            for reason in each.reasons or (WITHOUT_REASON,):
-                groups[reason].append(each)
-        for reason, own in sorted(groups.items(), key=lambda group: -len(group[1]))[:MOST_GROUPS]:
-            texts = Counter(text for each in own if (text := each.reasons.get(reason)) is not None)
-            yield self._make(model, reason, own, n, texts.most_common(MOST_TEXTS))
+    def _count(self, wrong: Mapping[str, Sequence[ExplainedValue]], n: Mapping[str, int]) -> Iterator[Mistake]:
+        """Yield the groups of the reasons that are the most frequent over all models, whole for each model."""
+        groups: dict[str, dict[str, list[ExplainedValue]]] = {model: defaultdict(list) for model in wrong}
+        for model, values in wrong.items():
+            for each in values:
+                for reason in each.reasons or (WITHOUT_REASON,):
+                    groups[model][reason].append(each)
+        counts = Counter(reason for own in groups.values() for reason, found in own.items() for _ in found)
+        chosen = {reason for reason, _ in counts.most_common(MOST_GROUPS)}
+        for model, by_reason in groups.items():
+            for reason, own in sorted(by_reason.items(), key=lambda group: -len(group[1])):
+                if reason in chosen:
+                    texts = Counter(text for each in own if (text := each.reasons.get(reason)) is not None)
+                    yield self._make(model, reason, own, n[model], texts.most_common(MOST_TEXTS))
 
     def _rank(self, model: str, wrong: Sequence[ExplainedValue], n: int) -> Mistake:
         """Return the worst values as one group; all, if a value is either right or wrong."""
         if self.metric.is_binary:
             return self._make(model, WITHOUT_REASON, wrong, n, [])
         worst = sorted(wrong, key=lambda each: self.metric.sign * each.value)[:MOST_EXAMPLES]
-        return self._make(model, "lowest values" if self.metric.sign > 0 else "highest values", worst, n, [])
+        because = "lowest values" if self.metric.sign > 0 else "highest values"
+        return replace(self._make(model, because, worst, n, []), is_counted=False)
 
     def _make(
         self, model: str, because: str, own: Sequence[ExplainedValue], n: int, texts: list[tuple[str, int]]
     ) -> Mistake:
         examples = list(self._choose_examples(own))
-        return Mistake(self.metric.title, self.metric.measure.name, model, because, len(own), n, texts, examples)
+        return Mistake(
+            self.metric.title,
+            self.metric.measure.name,
+            model,
+            because,
+            len(own),
+            n,
+            texts=texts,
+            examples=examples,
+        )
 
     def _choose_examples(self, own: Iterable[ExplainedValue]) -> Iterator[MistakeExample]:
         """Yield the worst pictures; of equals, first those with evidence and a better one of another model."""

@@ -71,7 +71,7 @@ def split_metrics(
         sides = []
         for side, name in enumerate(names):
             worse = [cell[side] for cell in cells if metric.sign * (cell[1 - side].value - cell[side].value) > 0]
-            sides.append(WorseModel(name, len(worse), list(finder.sort(name, worse, len(cells)))))
+            sides.append(WorseModel(name, len(worse), list(finder.sort({name: worse}, {name: len(cells)}))))
         equal = len(cells) - sum(side.count for side in sides)
         yield MetricSplit(metric.title, metric.measure.name, len(cells), equal, metric.is_binary, sides)
 

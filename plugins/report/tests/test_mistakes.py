@@ -12,7 +12,7 @@ from t2i_core.results.evidence import EvidenceRegion
 from t2i_report.explained_values import ExplainedMetric, ExplainedValue
 from t2i_report.gallery import Gallery, ShownImage
 from t2i_report.image_reasons import list_reasons
-from t2i_report.mistakes import Mistake, find_mistakes, group_mistakes
+from t2i_report.mistakes import MOST_GROUPS, Mistake, find_mistakes, group_mistakes
 from t2i_report.only_one import split_metrics
 from t2i_report.overlay import Overlay
 
@@ -66,6 +66,17 @@ def test_each_reason_of_a_value_counts() -> None:
     ]  # fmt: skip
 
 
+def test_rare_reasons_of_one_model_count_if_they_are_frequent_over_all() -> None:
+    own = [(model, f"{model} {n}") for model in ("x", "y") for n in range(MOST_GROUPS)]
+    cells: list[Cell] = [(model, reason, seed, 0, reason) for model, reason in own for seed in range(3)]
+    cells += [(model, "p", seed, 0, "shared") for model in ("x", "y") for seed in range(2)]
+    found = find(HIT, cells)  # the sixth reason of each model is the first of both
+    shared = [(m.model, m.count, m.n) for m in found if m.because == "shared"]
+    assert shared == [("x", 2, 17), ("y", 2, 17)]
+    assert len(group_mistakes(found)["metric"]) == MOST_GROUPS
+    assert group_mistakes(found)["metric"][0].because == "shared"
+
+
 def test_examples_come_with_the_better_picture_of_another_model_and_from_several_prompts() -> None:
     examples = find(HIT, CELLS)[0].examples
     assert [(e.image.prompt, e.image.seed) for e in examples] == [("p", 0), ("q", 0), ("p", 1)]
@@ -79,7 +90,7 @@ def test_examples_come_with_the_better_picture_of_another_model_and_from_several
 )
 def test_without_reasons_the_worst_values_are_shown(measure: Measure, because: str, worst: int) -> None:
     (found,) = find(measure, [("a", f"p{n}", 0, 0.5 + n / 10, "") for n in range(6)])
-    assert (found.because, found.count, found.n, len(found.examples)) == (because, 4, 6, 4)
+    assert (found.because, found.is_counted, found.n, len(found.examples)) == (because, False, 6, 4)
     assert found.examples[0].place == worst
 
 
