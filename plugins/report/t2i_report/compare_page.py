@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,7 @@ def write_comparison(
         title=summary.headline.title,
         summaries=[summary],
         records=records,
+        notes=list(_list_notes(found)),
         example=choose_example(mistakes, summary.answers.spots, columns.shown.tables),
         faults=faults,
         pictures=pictures,
@@ -120,6 +121,14 @@ def _group_pairs(found: ModelComparison) -> list[MetricResults]:
         )
         for pair in found.pairs
     ]
+
+
+def _list_notes(found: ModelComparison) -> Iterator[tuple[str, str]]:
+    """Yield the method of each metric's interval and the notes on its comparison."""
+    for pair in found.pairs:
+        if (comparison := pair.to_comparison(found.a.name, found.b.name)) is not None:
+            yield pair.metric, f"interval: {comparison.interval}"
+        yield from ((pair.metric, note) for note in pair.notes)
 
 
 class _Sides:

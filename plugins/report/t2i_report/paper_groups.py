@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from math import nan
 from typing import Any
 
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent, Resolver
 from t2i_core.results.analysis import list_metrics
+from t2i_core.results.numbers import make_number
 from t2i_core.results.result import Comparison, Result
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import make_stored_scoring
@@ -19,6 +21,7 @@ from t2i_core.statistics import holm
 
 from .metric_results import MetricResults, group_results
 from .names import model_names
+from .run_comparisons import draws_by_difference, find_run_comparison
 from .stored_comparison import ComparedModel, compare_metric
 
 
@@ -66,6 +69,19 @@ class PaperGroup:
     def first(self) -> Result:
         """The result of its first model."""
         return next(iter(self.entries.values())).result
+
+    @property
+    def scored(self) -> list[str]:
+        """The models that have a score."""
+        return [model for model, each in self.entries.items() if each.result.score is not None]
+
+    @property
+    def is_tested(self) -> bool:
+        """True if the headline has a direction and a test of each two models that have a score."""
+        if self.first.higher_is_better is None:
+            return False
+        tested = {frozenset((each.a, each.b)) for each in self.comparisons if each.p_adjusted is not None}
+        return all(frozenset(pair) in tested for pair in combinations(self.scored, 2))
 
     def find_best(self) -> str | None:
         """Return the model that is surely better than all others by the headline score; None if none is."""
@@ -122,27 +138,29 @@ def _is_of_one_run(group: PaperGroup) -> bool:
 
 
 def _compare(group: PaperGroup) -> tuple[Comparison, ...]:
-    """Return the comparisons of each two models of several runs, on the samples that they share."""
+    """Return the comparisons of each two models of several runs, with p-values adjusted for all of them.
+
+    Pairs of one run have the run's own. Pairs with a run that tests at looks have none: how many samples it has
+    depends on its differences, and a test across runs would not know that.
+    """
     if group.component is None or group.is_corrected:
         return ()
-    found = []
-    for one, other in combinations(group.entries.values(), 2):
-        sides = [ComparedModel(each.run, each.result.label, each.model, each.result.by) for each in (one, other)]
-        pair = compare_metric(sides[0], sides[1], group.component, (one.result.by, other.result.by)).found
-        if pair is not None:
-            found.append((one.model, other.model, pair))
-    adjusted = holm([pair.p for *_, pair in found]) if found else ()
+    pairs = combinations(group.entries.values(), 2)
+    found = [each for one, other in pairs if (each := _compare_pair(group.component, one, other)) is not None]
+    adjusted = holm([nan if each.p_unadjusted is None else each.p_unadjusted for each in found])
     return tuple(
-        Comparison(
-            metric=group.first.metric,
-            a=a,
-            b=b,
-            diff=pair.diff,
-            ci=[pair.lo, pair.hi],
-            p_adjusted=None if p != p else float(p),
-            p_unadjusted=None if pair.p != pair.p else pair.p,
-            n=pair.n,
-            interval=f"{pair.method}; {pair.question}",
-        )
-        for (a, b, pair), p in zip(found, adjusted, strict=True)
+        each.model_copy(update={"p_adjusted": make_number(p)}) for each, p in zip(found, adjusted, strict=True)
     )
+
+
+def _compare_pair(metric: ResolvedComponent[MetricInfo], one: GroupEntry, other: GroupEntry) -> Comparison | None:
+    if draws_by_difference(one.run) or draws_by_difference(other.run):
+        return None
+    first, second = one.result, other.result
+    if one.run.folder == other.run.folder:
+        found = find_run_comparison(one.run, (first.label, second.label), first.metric, first.by)
+    else:
+        sides = [ComparedModel(each.run, each.result.label, each.model, each.result.by) for each in (one, other)]
+        pair = compare_metric(sides[0], sides[1], metric, (first.by, second.by))
+        found = pair.to_comparison(one.model, other.model)
+    return None if found is None else found.model_copy(update={"a": one.model, "b": other.model})

@@ -156,14 +156,16 @@ def _write_caption(columns: Sequence[PaperColumn], best: Sequence[str | None], u
 
 
 def _describe_bold(columns: Sequence[PaperColumn], best: Sequence[str | None]) -> Iterator[str]:
-    tested = [
-        c for c in columns if c.measure is None and c.higher_is_better is not None and len(c.group.entries) > 1
-    ]
+    """Yield what bold means, and the columns with several models that were tested, if not all were."""
+    several = [(each, first) for each, first in zip(columns, best, strict=True) if len(each.group.scored) > 1]
+    tested = [each for each, first in several if first or (each.measure is None and each.group.is_tested)]
     if any(best):
         yield f"Bold: significantly better than every other model (paired comparison, Holm, p < {LEVEL})."
     elif tested:
         yield f"No model is significantly better than every other (paired comparison, Holm, p < {LEVEL})."
-    if tested and len(tested) < len(columns):
+    elif several:
+        yield "Differences between models are not tested."
+    if tested and len(tested) < len(several):
         yield f"Tested: {', '.join(escape_control_characters(column.title) for column in tested)}."
 
 

@@ -30,6 +30,8 @@ from t2i_core.results.score_difference import (
 from t2i_core.results.verdict import LEVEL
 from t2i_core.statistics import PairedDifference
 
+from .run_comparisons import describe_stop, find_run_comparison
+
 
 @dataclass(frozen=True)
 class ComparedModel:
@@ -68,6 +70,7 @@ class MetricComparison:
         measures: All measures of the metric.
         info: The descriptor of the metric; None if the models cannot be compared.
         results: The result of each model in its run, under its name in the comparison.
+        of_run: The run's own comparison, a - b, if both models are of one run that stopped early.
     """
 
     metric: str
@@ -78,6 +81,14 @@ class MetricComparison:
     measures: tuple[SettledMeasure, ...] = ()
     info: MetricInfo | None = None
     results: tuple[Result, ...] = ()
+    of_run: Comparison | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes for readers of `to_comparison`."""
+        if self.of_run is not None and (stop := describe_stop(self.of_run)) is not None:
+            return [stop]
+        return [] if self.found is None else list(self.found.notes)
 
     @property
     def need(self) -> str | None:
@@ -90,6 +101,8 @@ class MetricComparison:
     def to_comparison(self, a: str, b: str) -> Comparison | None:
         """Return the difference as an evaluation of both models has it; None if they cannot be compared.
 
+        That of a run that stopped early is the run's own.
+
         Args:
             a: Name of the first model.
             b: Name of the second model.
@@ -97,6 +110,8 @@ class MetricComparison:
         found = self.found
         if found is None:
             return None
+        if self.of_run is not None:
+            return self.of_run.model_copy(update={"metric": self.metric, "by": None, "a": a, "b": b})
         p = make_number(found.p)
         return Comparison(
             metric=self.metric,
@@ -155,7 +170,9 @@ def compare_metric(
         if side.unshared_seeds is not None and request.noise == "shared" and not isinstance(instance, SetMetric)
     ]
     scoring = replace(made, shares_seeds=request.noise == "shared" and not notes)
+    of_run = None
     if _has_stopped_early(a, b):
+        of_run = find_run_comparison(a.run, (a.label, b.label), metric.spec, a.by)
         notes.append("the run stopped early, and this comparison counts one look only: take that of the run")
     table = categorize(pd.concat([select_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, _scored_result(each, metric)) for each in (a, b)):
@@ -187,6 +204,7 @@ def compare_metric(
             for side, result in zip((a, b), results, strict=True)
             if result is not None
         ),
+        of_run,
     )
 
 

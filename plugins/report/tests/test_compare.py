@@ -227,6 +227,19 @@ def test_a_difference_that_is_not_significant_ends_with_the_number_of_prompts_th
     assert describe_need(run.comparisons) in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+def test_the_page_has_the_notes_and_the_interval_of_each_comparison(
+    compared: Any, resolver: StaticResolver, shared_run: Run, tmp_path: Path
+) -> None:
+    found = compared(shared_run, shared_run, "dark", "light")
+    write_comparison(found, tmp_path / "page.html", resolver, 16, lambda message: None)
+    text = (tmp_path / "page.html").read_text("utf-8")
+    for pair in found.pairs:
+        assert any("10" in note for note in pair.notes)  # few prompts
+        assert pair.found is not None
+        for note in (*pair.notes, f"interval: {pair.found.method}; {pair.found.question}"):
+            assert f'<p class="note">{pair.metric}: {note}</p>' in text
+
+
 def test_the_page_has_both_pictures_of_each_pair(
     compared: Any, resolver: StaticResolver, shared_run: Run, tmp_path: Path
 ) -> None:

@@ -7,9 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.results.figures import make_spec
-from t2i_core.results.looks import LookRecord, ModelAtLook, PairAtLook, PlannedLook, StoppingRecord
+from t2i_core.results.looks import (
+    LookRecord,
+    ModelAtLook,
+    PairAtLook,
+    PlannedLook,
+    StoppedComparison,
+    StoppingRecord,
+)
 from t2i_core.results.run import Run
+from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare
+from t2i_report.compare_page import write_comparison
 from t2i_report.looks import analyze_looks
 from t2i_report.report import write_report
 
@@ -81,7 +90,7 @@ def test_the_report_draws_the_looks(shared_run: Run, resolver: Any, tmp_path: Pa
     write_report([run], target, resolver, 160, lambda message: None)
     text = target.read_text(encoding="utf-8")
     assert "decided after look 2 of 3 (320 images): mini is higher than early" in text
-    section = re.search(r"<strong>[^<]*looks</strong>.*?</details>", text, re.DOTALL)
+    section = re.search(r"<h3>[^<]*looks</h3>.*?</article>", text, re.DOTALL)
     assert section is not None
     assert "<svg" in section[0]
 
@@ -100,3 +109,40 @@ def test_a_stored_comparison_of_a_run_that_stopped_early_counts_one_look(shared_
     assert not list_notes(STOPPING.looks[0], tested, plan=PLAN[:2])  # the planned end
     assert not list_notes(tested.model_copy(update={"pairs": [], "scores": [score]}))  # a width tests nothing
     assert not list_notes()
+
+
+def test_a_comparison_page_shows_the_own_difference_of_a_run_that_stopped_early(
+    shared_run: Run, resolver: StaticResolver, tmp_path: Path
+) -> None:
+    said = next(each for each in shared_run.comparisons if each.metric == "bright")
+    stopped = StoppedComparison(look=2, prompts=4, seeds=4, decision="lower", margin=0.05, plain_diff=-0.375)
+    own = said.model_copy(
+        update={
+            "diff": -0.25,
+            "ci": (-0.5, -0.125),
+            "p_adjusted": 0.01,
+            "interval": "stage-wise",
+            "stopped": stopped,
+        }
+    )
+    pair_at_look = make_pair(2, "lower").model_copy(update={"a": "dark", "b": "light"})
+    looks = [STOPPING.looks[0], STOPPING.looks[1].model_copy(update={"pairs": [pair_at_look]})]
+    stopping = STOPPING.model_copy(update={"looks": looks})
+    changed = {"stopping": stopping, "comparisons": [own]}
+    run = Run(shared_run.folder, shared_run.manifest.model_copy(update=changed))
+    found = compare(run, run, ("light", "dark"), resolver)
+    bright, broken = found.pairs
+    shown = bright.to_comparison("light", "dark")
+    assert shown is not None
+    assert (shown.a, shown.b, shown.diff, shown.ci) == ("light", "dark", 0.25, (0.125, 0.5))
+    assert (shown.p_adjusted, shown.interval) == (0.01, "stage-wise")
+    assert shown.stopped is not None
+    assert (shown.stopped.decision, shown.stopped.plain_diff) == ("higher", 0.375)
+    write_comparison(found, tmp_path / "page.html", resolver, 16, lambda message: None)
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert '<p class="note">bright: interval: stage-wise</p>' in text
+    (note,) = bright.notes
+    assert "0.375" in note
+    assert note in text
+    assert any("one look only" in note for note in broken.notes)  # the run has no comparison of its own
+    assert text.count("one look only") == 1

@@ -12,6 +12,7 @@ import pytest
 import typst
 from markdown_it import MarkdownIt
 from t2i_core.api.errors import UnknownName
+from t2i_core.results.looks import PlannedLook, StoppingRecord
 from t2i_core.results.result import Comparison
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
@@ -192,6 +193,46 @@ def test_runs_are_merged_by_model_and_compared_across_runs(make_run: MakeRun, re
     assert (found.a, found.b, found.n) == (wanted.a, wanted.b, wanted.n)
     assert found.diff == pytest.approx(wanted.diff)
     assert found.p_adjusted == pytest.approx(wanted.p_adjusted)
+
+
+THREE = {"dark": {"level": 40}, "middle": {"level": 110}, "light": {"level": 180}}
+
+
+def test_pairs_of_one_run_keep_the_comparison_of_the_run(make_run: MakeRun, resolver: StaticResolver) -> None:
+    two = make_run("two", models={name: THREE[name] for name in ("dark", "light")}, seeds=8)
+    third = make_run("third", models={"middle": THREE["middle"]}, seeds=8)
+    (said,) = two.comparisons
+    other = said.model_copy(update={"diff": -0.75, "p_unadjusted": 0.001})
+    altered = replace(two, manifest=two.manifest.model_copy(update={"comparisons": [other]}))
+    (group,) = collect_groups([altered, third], resolver)
+    assert len(group.comparisons) == 3
+    (own,) = (each for each in group.comparisons if {each.a, each.b} == {"dark", "light"})
+    assert (own.diff, own.p_unadjusted) == (-0.75, 0.001)
+    assert own.p_adjusted is not None
+    assert own.p_adjusted > 0.001  # adjusted for all pairs of the table, not for those of the run
+    assert group.is_tested
+
+
+def test_runs_that_test_at_looks_are_not_tested_across_runs(make_run: MakeRun, resolver: StaticResolver) -> None:
+    runs = [make_run(name, models={name: settings}, seeds=8) for name, settings in THREE.items()]
+    assert all(group.is_tested for group in collect_groups(runs, resolver))
+    stopping = StoppingRecord(until="verdict", margin=0.1, plan=[PlannedLook(prompts=4, seeds=8)], looks=[])
+    last = replace(runs[-1], manifest=runs[-1].manifest.model_copy(update={"stopping": stopping}))
+    (group,) = collect_groups([*runs[:-1], last], resolver)
+    assert [{each.a, each.b} for each in group.comparisons] == [{"dark", "middle"}]
+    table = make_paper_table([*runs[:-1], last], resolver)
+    assert "Differences between models are not tested." in table.caption
+    assert "ignificantly" not in table.caption
+    assert not any(cell.is_best for _, cells in table.rows for cell in cells)
+
+
+def test_a_caption_says_that_facets_are_not_tested(shared_run: Run, resolver: StaticResolver) -> None:
+    assert "significantly" in make_paper_table([shared_run], resolver).caption
+    facets = make_paper_table([shared_run], resolver, ["bright.kind"])
+    assert "Differences between models are not tested." in facets.caption
+    assert "significantly" not in facets.caption
+    both = make_paper_table([shared_run], resolver, ["bright", "bright.kind"])
+    assert both.caption.endswith("Tested: bright.")
 
 
 def test_results_of_different_protocols_stand_in_different_columns(
