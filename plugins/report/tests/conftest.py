@@ -44,6 +44,7 @@ class PaintOptions(Options):
     level: int = 120
     fails: bool = False
     size: int = 24
+    wide: bool = False
 
 
 class Painter:
@@ -64,7 +65,8 @@ class Painter:
                 continue
             noise = zlib.crc32(request.prompt.text.encode()) % 20
             shade = self.device + self.options.level + 30 * (request.seed % 4) + noise
-            pixels = np.full((self.options.size, self.options.size, 3), shade, np.uint8)
+            size = self.options.size
+            pixels = np.full((size, 2 * size if self.options.wide else size, 3), shade, np.uint8)
             pixels[: request.seed % 20 + 1, :, 0] = 255
             yield request, Generated(pixels)
 

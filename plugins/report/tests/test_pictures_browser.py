@@ -190,3 +190,37 @@ def test_without_pictures_reasons_stay(browser: Any, run: Run, tmp_path: Path) -
     assert reader.page.locator("#mistakes .overlay").count() == 0
     assert reader.said == []
     reader.context.close()
+
+
+def test_evidence_has_the_shape_of_its_picture(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    models = {"wide": {"level": 30, "wide": True}, "square": {"level": 60}}
+    evaluate(
+        "lit",
+        [ModelRequest("paint", label, settings) for label, settings in models.items()],
+        prompts="listed",
+        seeds=2,
+        out=tmp_path / "run",
+        resolver=RESOLVER,
+    )
+    reader = Reader(browser, write(load_finished_run(tmp_path / "run"), tmp_path / "report.html"))
+
+    def box(selector: str) -> tuple[float, float]:
+        found = reader.page.locator(selector).first.bounding_box()
+        return round(found["width"]), round(found["height"])
+
+    assert reader.page.locator("#answer-example figcaption").inner_text().find("wide, seed") > 0
+    width, height = box("#answer-example .overlay")
+    assert width == pytest.approx(2 * height, abs=2)
+    assert box("#answer-example img") == (width, height)
+    reader.page.locator("#side-by-side").scroll_into_view_if_needed()
+    reader.page.locator("#side-where").select_option(label="all prompts and seeds")
+    reader.page.locator("#side-over img").wait_for()
+    side = box("#side-wipe")[0]
+    assert box("#side-wipe") == box("#side-under") == box("#side-over") == (side, side)
+    assert box("#side-over .overlay") == box("#side-over img") == (side, pytest.approx(side / 2, abs=2))
+    assert box("#side-under .overlay") == box("#side-under img") == (side, side)
+    assert reader.said == []
+    reader.context.close()

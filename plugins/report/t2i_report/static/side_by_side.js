@@ -79,7 +79,7 @@
     const has = (title) => both.some((model) => t2i.overlay(title, cell[model][1]));
     const drawn = score && has(score.metric) ? score.metric : data.evidence.find(has);
     for (const [box, model] of [[$("side-over"), both[0]], [$("side-under"), both[1]]]) {
-      fill(box, cell[model][1], `${names[model]}: ${text || id}`, drawn);
+      fill(box.firstElementChild, cell[model][1], `${names[model]}: ${text || id}`, drawn);
     }
     $("side-left-name").textContent = names[both[0]];
     $("side-right-name").textContent = names[both[1]];
