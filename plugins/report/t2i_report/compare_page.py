@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from .page import write_page
 from .reported_run import ReportedRun, group_run, record_run
 from .stored_comparison import MetricComparison
 from .summary import summarize
+from .weak_spots import WeakSpot
 
 MOST_ROWS = 1000
 """Maximum number of rows of prompts on a page; `--format csv --table prompts` writes all."""
@@ -48,7 +50,8 @@ def write_comparison(
     a, b = found.a, found.b
     runs = [a.run] if a.run.folder == b.run.folder else [a.run, b.run]
     measures = {each.metric: pair.measures for pair in found.pairs for each in pair.results}
-    columns = _Sides(found, gallery(runs, measures))
+    compared = [pair.metric for pair in found.pairs if pair.found is not None]
+    columns = _Sides(found, gallery(runs, measures, compared))
     pictures = Thumbnails(columns.shown.pictures, side)
     overlays = find_overlays(runs, columns.shown, side)
     values = read_values(runs, columns.shown, measures)
@@ -69,7 +72,7 @@ def write_comparison(
         summaries=[summary],
         records=records,
         notes=list(_list_notes(found)),
-        example=choose_example(mistakes, summary.answers.spots, columns.shown.tables),
+        example=choose_example(mistakes, columns.locate(summary.answers.spots), columns.shown.tables),
         faults=faults,
         pictures=pictures,
         n_images=len(columns.cells),
@@ -150,7 +153,13 @@ class _Sides:
         self.shown = Gallery(
             [image for cell in self.cells for image in cell],
             tables=[table[table["model"].isin(wanted)] if len(table) else table for table in tables],
+            titles=shown.titles,
         )
+
+    def locate(self, spots: Sequence[WeakSpot]) -> list[WeakSpot]:
+        """Return weak spots with the names of the models in the gallery."""
+        names = dict(zip((self.found.a.name, self.found.b.name), self.names, strict=True))
+        return [replace(spot, model=names[spot.model]) for spot in spots]
 
     def plain(self, damaged: dict[int, str], explained: Sequence[ExplainedMetric]) -> dict[str, Any]:
         images = [first for first, _ in self.cells]

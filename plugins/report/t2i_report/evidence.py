@@ -9,8 +9,8 @@ from t2i_core.results.evidence import EvidenceRegion, EvidenceRow
 from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
 
-from .gallery import Gallery, key_prompts
-from .names import model_names
+from .gallery import Gallery
+from .names import key_prompts, model_names
 from .overlay import Overlay
 
 Overlays = Mapping[tuple[str, int], Overlay]
@@ -41,10 +41,11 @@ def find_overlays(runs: Sequence[Run], shown: Gallery, side: int) -> Overlays:
         BadFolder: If a run's evidence is not as the run wrote it.
     """
     regions: dict[tuple[str, int], list[EvidenceRegion]] = {}
-    for run, names in zip(runs, model_names(runs), strict=True):
+    for run, names, titles in zip(runs, model_names(runs), shown.titles, strict=True):
         keys = key_prompts(run)
         for row in run.evidence():
-            title = make_title(row.metric, row.by)
+            own_title = make_title(row.metric, row.by)
+            title = titles.get(own_title, own_title)
             for region, model, seed in _list_images(row):
                 place = shown.places.get((names.get(model, ""), keys.get(row.prompt, ""), seed))
                 if place is None or shown.images[place].size is None:

@@ -29,27 +29,33 @@ class TypicalMistake:
 def choose_example(
     mistakes: Mapping[str, Sequence[MistakeGroup]], spots: Sequence[WeakSpot], tables: Sequence[pd.DataFrame]
 ) -> TypicalMistake | None:
-    """Return a picture with a reason, of a level at which a model is weakest if there is one.
+    """Return a picture with a reason, of a level at which its model is weakest if there is one.
 
     Args:
         mistakes: The mistakes by metric, the most frequent first.
-        spots: The weak spots. One that is clear, or has a narrow interval, is tried first.
+        spots: The weak spots, with titles and models as the gallery has them. One that is clear, or has a narrow
+            interval, is tried first.
         tables: The measurements of the runs, as the gallery has them.
     """
     found = [
         TypicalMistake(metric, example.because or " ".join(text for text, _ in group.words), example)
         for metric, groups in mistakes.items()
         for group in groups
-        for example in group.examples
+        for own in group.models
+        for example in own.examples
         if example.image.picture is not None
     ]
     explained = [each for each in found if each.example.because] or found
-    for spot in sorted(spots, key=lambda spot: (not spot.is_clear, spot.width)):
-        prompts = _list_prompts(spot, tables)
-        for each in explained:
-            if each.metric == spot.metric and each.example.image.prompt_key in prompts:
-                return each
-    return next(iter(explained), None)
+    spots = sorted(spots, key=lambda spot: (not spot.is_clear, spot.width))
+    of_spots = [
+        (spot.model, each)
+        for spot in spots
+        for prompts in (_list_prompts(spot, tables),)
+        for each in explained
+        if each.metric == spot.metric and each.example.image.prompt_key in prompts
+    ]
+    of_models = [each for model, each in of_spots if each.example.image.model == model]
+    return next(iter([*of_models, *(each for _, each in of_spots), *explained]), None)
 
 
 def _list_prompts(spot: WeakSpot, tables: Sequence[pd.DataFrame]) -> set[str]:

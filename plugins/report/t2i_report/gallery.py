@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
 from t2i_core.results.thumbnails import CHUNK
 
-from .names import model_names, run_names
+from .names import key_prompts, metric_titles, model_names, run_names
 
 MOST_LEVELS = 500
 """Maximum number of levels of a facet that is offered as a filter."""
@@ -101,12 +101,14 @@ class Gallery:
         facets: Level of each image, by name of the facet; None if it has none.
         tables: Measurements of each run, of single images or of all images of a model for a prompt. Models have
             their names in the gallery, prompts are `ShownImage.prompt_key`, and a column `title` is added.
+        titles: Titles of each run's metrics in the gallery, by those in the run.
     """
 
     images: list[ShownImage]
     columns: list[GalleryColumn] = field(default_factory=list)
     facets: dict[str, list[str | None]] = field(default_factory=dict)
     tables: list[pd.DataFrame] = field(default_factory=list)
+    titles: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def pictures(self) -> list[Image | None]:
@@ -176,12 +178,15 @@ def _by_number(level: str) -> tuple[bool, float, str]:
         return True, 0.0, level
 
 
-def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> Gallery:
+def gallery(
+    runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]], compared: Collection[str] = ()
+) -> Gallery:
     """Read the images of runs with their measured values.
 
     Args:
         runs: The runs.
         measures: Measures of each installed metric, the headline first.
+        compared: Titles of metrics whose values are compared across the runs.
     """
     names = model_names(runs)
     found: dict[Place, ShownImage] = {}
@@ -190,8 +195,8 @@ def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> G
             place = (image.model, image.prompt, image.text, image.seed)
             if place not in found or found[place].picture is None:
                 found[place] = image
-    shown = Gallery(list(found.values()))
-    shown.tables = [_table(run, own) for run, own in zip(runs, names, strict=True)]
+    shown = Gallery(list(found.values()), titles=metric_titles(runs, compared))
+    shown.tables = [_table(*each) for each in zip(runs, names, shown.titles, strict=True)]
     shown.columns = list(_columns(shown.images, shown.tables, run_names(runs), measures))
     shown.facets = _facets(shown.images, shown.tables)
     return shown
@@ -211,13 +216,7 @@ def _text(cell: Any) -> str:
     return "" if pd.isna(cell) else str(cell)
 
 
-def key_prompts(run: Run) -> dict[str, str]:
-    """Return the `ShownImage.prompt_key` of each prompt of a run, by its id."""
-    samples = run.samples().drop_duplicates("prompt")
-    return {id: f"{id}\0{_text(text)}" for id, text in zip(samples["prompt"], samples["text"], strict=True)}
-
-
-def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
+def _table(run: Run, names: Mapping[str, str], shown: Mapping[str, str]) -> pd.DataFrame:
     if "measurements.csv" not in run.manifest.files:
         return pd.DataFrame()
     table = run.measurements()
@@ -230,7 +229,7 @@ def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
     keys = [known.get(id, f"{id}\0") for id in table["prompt"]]
     by = table["by"].fillna("") if "by" in table else [""] * len(table)
     titles = [make_title(metric, judges or None) for metric, judges in zip(table["metric"], by, strict=True)]
-    return table.assign(model=table["model"].map(names), prompt=keys, title=titles)
+    return table.assign(model=table["model"].map(names), prompt=keys, title=[shown.get(t, t) for t in titles])
 
 
 Cells = dict[tuple[str, str, int | None], Any]

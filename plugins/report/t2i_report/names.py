@@ -1,8 +1,8 @@
-"""Names of models that are unique across several runs."""
+"""Names of models, prompts and metrics that are unique across several runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from t2i_core.results.run import Run
 
@@ -40,6 +40,35 @@ def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
         {label: label if label in shared else f"{label} ({name})" for label in run.manifest.models}
         for run, name in zip(runs, run_names(runs), strict=True)
     ]
+
+
+def metric_titles(runs: Sequence[Run], compared: Collection[str] = ()) -> list[dict[str, str]]:
+    """Return the titles of each run's metrics on a page, by the title in the run.
+
+    The name of the run is added if runs measured the metric under several protocols, as signature lines have them.
+
+    Args:
+        runs: The runs.
+        compared: Titles that stay as they are, because the page compares their values across the runs.
+    """
+    protocols: dict[str, set[frozenset[str]]] = {}
+    for run in runs:
+        own: dict[str, set[str]] = {}
+        for result in run.results:
+            own.setdefault(result.title, set()).add(result.signature or str(run.path))
+        for title, signatures in own.items():
+            protocols.setdefault(title, set()).add(frozenset(signatures))
+    several = {title for title, found in protocols.items() if len(found) > 1}.difference(compared)
+    return [
+        {each.title: f"{each.title} ({name})" if each.title in several else each.title for each in run.results}
+        for run, name in zip(runs, run_names(runs), strict=True)
+    ]
+
+
+def key_prompts(run: Run) -> dict[str, str]:
+    """Return the `ShownImage.prompt_key` of each prompt of a run, by its id."""
+    samples = run.samples().drop_duplicates("prompt")
+    return {id: f"{id}\0{text}" for id, text in zip(samples["prompt"], samples["text"].fillna(""), strict=True)}
 
 
 def _images(run: Run) -> dict[str, dict[_Place, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from .image_reasons import list_reasons
 from .looks import analyze_looks
 from .method import MOST_ROWS
 from .mistakes import find_mistakes, group_mistakes
-from .names import run_names
+from .names import model_names, run_names
 from .page import write_page
 from .reported_run import ReportedRun, group_run, record_run
 from .summary import ResultSummary, summarize
@@ -109,7 +109,11 @@ def write_report(
     overlays = find_overlays(runs, shown, side)
     values = read_values(runs, shown, measures)
     mistakes = group_mistakes(find_mistakes(values, shown, overlays))
-    spots = [spot for report in reports for spot in report.summary.answers.spots]
+    spots = [
+        replace(spot, metric=titles[spot.metric], model=names[spot.model])
+        for report, titles, names in zip(reports, shown.titles, model_names(runs), strict=True)
+        for spot in report.summary.answers.spots
+    ]
     write_page(
         target,
         "report.html",

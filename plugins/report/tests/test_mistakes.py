@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from t2i_core.api import Measure
 from t2i_core.api.image import Image
 from t2i_core.results.evidence import EvidenceRegion
+from t2i_core.results.result import Score
+from t2i_report.example import choose_example
 from t2i_report.explained_values import ExplainedMetric, ExplainedValue
 from t2i_report.gallery import Gallery, ShownImage
 from t2i_report.image_reasons import list_reasons
 from t2i_report.mistakes import MOST_GROUPS, Mistake, find_mistakes, group_mistakes
 from t2i_report.only_one import split_metrics
 from t2i_report.overlay import Overlay
+from t2i_report.weak_spots import Level, WeakSpot
 
 HIT = Measure("hit", "Share of hits.", low=0, high=1)
 COSINE = Measure("cosine", "Mean cosine.")
@@ -126,6 +130,18 @@ def test_where_only_one_of_two_models_fails() -> None:
         ("a", 1, ["no dog", "too dark"]),
         ("b", 1, ["too dark"]),
     ]
+
+
+@pytest.mark.parametrize("model", ["a", "b"])
+def test_the_example_of_a_weak_spot_is_of_its_model(model: str) -> None:
+    metric, shown = make(HIT, [(each, "p", 0, 0, "no dog") for each in ("a", "b")])
+    mistakes = group_mistakes(find_mistakes([metric], shown, {}))
+    score = Score(value=0, ci=[0, 0.5])
+    spot = WeakSpot("metric", model, Level("hit", "kind", "dogs"), score)
+    table = pd.DataFrame({"title": ["metric"], "measure": ["hit"], "kind": ["dogs"], "prompt": ["p\0text"]})
+    found = choose_example(mistakes, [spot], [table])
+    assert found is not None
+    assert found.example.image.model == model
 
 
 def test_evidence_is_escaped_and_each_label_has_a_colour_and_a_place() -> None:
