@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from t2i_core import Run, evaluate, load_run
-from t2i_core.api import JudgeInfo, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row
+from t2i_core.api import JudgeInfo, Measure, Metric, MetricInfo, Need, PairMetric, PromptSourceInfo, Query, Row
 from t2i_core.api.capabilities.reward import Reward
 from t2i_core.api.options import ExecutionOption, Options
 from t2i_core.api.plugin_info import Loading
@@ -171,6 +171,31 @@ def test_scores_of_pairs_depend_on_the_models_that_are_compared() -> None:
     assert "|models:2#" in two
     assert two == sign(pairs, models=("test-other", "test-noise"), out="turned")
     assert two != sign(pairs, models=("test-noise", "test-third"), out="third")
+
+
+def test_scores_of_pairs_depend_on_what_changes_the_prompts_of_each_model() -> None:
+    lines = []
+    for argument in ("loud", "soft"):
+        changer = PromptSourceInfo(
+            name=argument,
+            summary="Changes prompts.",
+            prompts=lambda setup, word=argument: (replace(p, text=f"{p.text}, {word}") for p in setup.prompts),
+            changes_prompts=True,
+        )
+        found = evaluate(
+            replace(METRIC, create=Brighter),
+            "test-noise",
+            prompts=TEST_PROMPTS.name,
+            perturb=argument,
+            seeds=2,
+            out=argument,
+            resolver=StaticResolver(TEST_MODEL, TEST_PROMPTS, JUDGE, METRIC, changer),
+        )
+        (line,) = (each.signature for each in found.results if each.label == "test-noise")
+        assert line is not None
+        lines.append(line)
+    assert "|perturb:" not in lines[0]
+    assert lines[0] != lines[1]  # the other model of the pair gets other prompts
 
 
 @given(st.lists(st.builds(Prompt, st.text(max_size=3), st.text(max_size=3)), max_size=4), st.randoms())

@@ -128,7 +128,13 @@ def _name_component(component: Component[Any], note: str = "") -> str:
 
 def _name_models(models: Sequence[Model]) -> str:
     """Return the models that a metric compares with each other, on whose choice its scores depend."""
-    return f"{len(models)}#{_shorten(digest_data(sorted(m.component.content_digest for m in models)))}"
+    return f"{len(models)}#{_shorten(digest_data(sorted(map(_digest_model, models))))}"
+
+
+def _digest_model(model: Model) -> str:
+    """Return the digest of a model and of what changes its prompts."""
+    own = model.component.content_digest
+    return own if model.perturbation is None else digest_data([own, model.perturbation.content_digest])
 
 
 def _shorten(digest: str) -> str:

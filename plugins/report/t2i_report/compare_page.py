@@ -26,6 +26,7 @@ from .mistakes import group_mistakes
 from .names import model_names, run_names
 from .only_one import split_metrics
 from .page import write_page
+from .paper_differences import find_signature
 from .reported_run import ReportedRun, group_run, record_run
 from .stored_comparison import MetricComparison
 from .summary import summarize
@@ -59,7 +60,7 @@ def write_comparison(
     records = _record_runs(found, resolver)
     groups = _group_pairs(found)
     name = f"{a.name} and {b.name}"
-    summary = summarize(name, groups, records[0].judges, Citation(_write_command(found)), faults)
+    summary = summarize(name, groups, records[0].judges, _cite(found), faults)
     for fault in faults:
         warn(fault)
     splits = list(split_metrics(values, columns.names, columns.shown, overlays))
@@ -89,6 +90,12 @@ def write_comparison(
         },
     )
     pictures.report_missing(warn)
+
+
+def _cite(found: ModelComparison) -> Citation:
+    """Return the command, and the signature line of each metric that both models have."""
+    lines = ((pair.metric, find_signature(found, pair)) for pair in found.pairs)
+    return Citation(_write_command(found), [(metric, line) for metric, line in lines if line is not None])
 
 
 def _write_command(found: ModelComparison) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from t2i_core.api.errors import T2IError
 from t2i_core.api.plugin_info import JudgeInfo
 from t2i_core.api.resolver import Resolver
+from t2i_core.results.analysis import list_metrics
+from t2i_core.results.asked_people import list_asked_needs
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.result import JudgeAgreement, Result
 from t2i_core.results.run import Run
+from t2i_core.results.score_difference import make_stored_scoring
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class ReadJudge:
         limits: What it does not see; empty if its plugin does not say it.
         is_measured: True if its quality was measured in this run.
         by_people: True if people answered.
+        label_command: Command that measures its agreement with people; empty if they cannot be asked.
     """
 
     name: str
@@ -36,6 +41,7 @@ class ReadJudge:
     limits: str = ""
     is_measured: bool = False
     by_people: bool = False
+    label_command: str = ""
 
 
 def read_judges(run: Run, resolver: Resolver[Any]) -> list[ReadJudge]:
@@ -51,7 +57,27 @@ def read_judges(run: Run, resolver: Resolver[Any]) -> list[ReadJudge]:
         for judge in result.judges:
             asked.setdefault(judge.name, {})[result.metric] = None
             why.setdefault(judge.name, judge.why)
-    return [_read_judge(run, name, list(metrics), why[name], resolver) for name, metrics in asked.items()]
+    askable = _list_askable(run, resolver)
+    label = shlex.join(["t2i", "label", str(run.path)])
+    return [
+        replace(
+            _read_judge(run, name, list(metrics), why[name], resolver),
+            label_command=label if askable & metrics.keys() else "",
+        )
+        for name, metrics in asked.items()
+    ]
+
+
+def _list_askable(run: Run, resolver: Resolver[Any]) -> set[str]:
+    """Return the metrics of a run whose questions people can answer in place of the judge."""
+    found = set()
+    for name, made in list_metrics(run, resolver).made.items():
+        try:
+            list_asked_needs(name, make_stored_scoring(made).instance, ("answer", "prefer"))
+        except T2IError:  # people cannot be asked, or the metric cannot be made any more
+            continue
+        found.add(name)
+    return found
 
 
 def _read_judge(run: Run, name: str, metrics: list[str], why: str, resolver: Resolver[Any]) -> ReadJudge:

@@ -19,7 +19,7 @@ def make_difference_table(found: ModelComparison) -> PaperTable:
     )
     rows = [(_write_title(pair), _write_cells(pair)) for pair in found.pairs]
     notes = [
-        PaperNote(escape_control_characters(pair.metric), _describe(pair), _sign(found, pair))
+        PaperNote(escape_control_characters(pair.metric), _describe(pair), find_signature(found, pair))
         for pair in found.pairs
     ]
     notes += [
@@ -53,7 +53,7 @@ def _describe(pair: MetricComparison) -> str:
     return f"{escape_control_characters(text)}."
 
 
-def _sign(found: ModelComparison, pair: MetricComparison) -> str | None:
+def find_signature(found: ModelComparison, pair: MetricComparison) -> str | None:
     """Return the signature line that both results have; None if they have none, or different ones."""
     lines = {
         result.signature

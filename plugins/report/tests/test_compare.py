@@ -240,6 +240,22 @@ def test_the_page_has_the_notes_and_the_interval_of_each_comparison(
             assert f'<p class="note">{pair.metric}: {note}</p>' in text
 
 
+def test_the_page_has_the_signature_that_both_models_share(
+    compared: Any, resolver: StaticResolver, make_run: MakeRun, tmp_path: Path
+) -> None:
+    dark = make_run("dark", models={"dark": {"level": 60}})
+    same, more = (make_run(f"{n}", models={"light": {"level": 110}}, seeds=n) for n in (4, 5))
+    (line,) = {result.signature for result in (*dark.results, *same.results)}
+    assert line is not None
+    pages = []
+    for name, other in (("same", same), ("more", more)):
+        write_comparison(compared(dark, other), tmp_path / name, resolver, 16, print)
+        text = (tmp_path / name).read_text("utf-8")
+        pages.append(text[text.index('id="answer-repeat"') : text.index('id="models"')])
+    assert line in pages[0]
+    assert "metric:bright" not in pages[1]
+
+
 def test_the_page_has_both_pictures_of_each_pair(
     compared: Any, resolver: StaticResolver, shared_run: Run, tmp_path: Path
 ) -> None:

@@ -106,7 +106,8 @@ def test_answers_about_one_model(browser: Any, pages: dict[str, Path]) -> None:
     assert "One model was measured." in opened.read("best")
     assert opened.page.locator("#answer-best .tag").count() == 0  # nothing is sure or not sure
     assert "kind: " in opened.read("worst")
-    assert "t2i label one" in opened.read("judge")
+    assert "Its agreement with people was not measured." in opened.read("judge")
+    assert "t2i label" not in opened.read("judge")  # people give no rewards
     assert "metric:bright|version:1|" in opened.read("repeat")
     opened.page.context.close()
 

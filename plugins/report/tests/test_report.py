@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from PIL import Image as PILImage
+from t2i_core.api import Need
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.results.number_format import format_p_value
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import report_app
 from t2i_report.gallery import gallery
+from t2i_report.judges import read_judges
 from t2i_report.report import write_report
 from typer.testing import CliRunner
 
@@ -56,6 +58,18 @@ def test_scores_intervals_and_comparisons_are_the_runs(shown: Any, shared_run: R
     assert f'<td class="n">{comparison.diff:.3f}</td>' in text
     assert f'<td class="n">{format_p_value(comparison.p_adjusted)}</td>' in text
     assert "lower is better" in text  # of the second metric
+
+
+def test_a_page_names_the_command_that_labels_only_if_people_can_be_asked(
+    shared_run: Run, resolver: StaticResolver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def list_commands() -> list[str]:
+        return [judge.label_command for judge in read_judges(shared_run, resolver)]
+
+    assert list_commands() == [""]  # people give no rewards
+    metric = resolver.component("metric", "bright", {}).info.create
+    monkeypatch.setattr(metric, "needs", (Need("asked", "answer"),))
+    assert list_commands() == [f"t2i label {shared_run.path}"]
 
 
 def test_one_broken_metric_is_told_and_the_other_ones_analyses_are_there(shown: Any) -> None:
