@@ -123,12 +123,10 @@ def _find_best(group: MetricResults) -> Iterator[BestLine]:
         if found.comparison is None:
             yield BestLine(group.name, "not compared", "", False)
             return
-        detail = (
-            f"{found.first} minus {found.second}: {found.size}, p {format_p_value(found.comparison.p_adjusted)}"
-        )
+        detail = f"{found.first} minus {found.second}: {found.size}, {_write_p_value(found.comparison.p_adjusted)}"
         if found.kind == "better":
             yield BestLine(
-                group.name, found.first, f"by {found.size}, p {format_p_value(found.comparison.p_adjusted)}", True
+                group.name, found.first, f"by {found.size}, {_write_p_value(found.comparison.p_adjusted)}", True
             )
         elif found.kind == "higher":
             yield BestLine(group.name, f"{found.first} scores higher", detail, True)
@@ -145,3 +143,8 @@ def _find_best(group: MetricResults) -> Iterator[BestLine]:
         else:
             who = leading[0].label if len(leading) == 1 else f"one of {len(leading)} of {group.models}"
         yield BestLine(group.name, who, f"{scores}{more}", len(leading) == 1)
+
+
+def _write_p_value(p: float | None) -> str:
+    """Return a p-value in a sentence: `p 0.020`, `p < 0.001`."""
+    return f"p {format_p_value(p).replace('<', '< ')}"

@@ -103,6 +103,7 @@ def test_answers_about_one_model(browser: Any, pages: dict[str, Path]) -> None:
     opened = open_page(browser, pages["one"])
     assert opened.page.locator("h1").inner_text().startswith("light scores 0.")
     assert "light" in opened.read("best")
+    assert "How good is it?" in opened.read("best")
     assert "One model was measured." in opened.read("best")
     assert opened.page.locator("#answer-best .tag").count() == 0  # nothing is sure or not sure
     assert "kind: " in opened.read("worst")
@@ -114,6 +115,7 @@ def test_answers_about_one_model(browser: Any, pages: dict[str, Path]) -> None:
 
 def test_answers_about_two_models(browser: Any, pages: dict[str, Path]) -> None:
     opened = open_page(browser, pages["two"])
+    assert "Which is better" in opened.read("best")
     assert "not sure" in opened.read("best")
     assert "dark minus light" in opened.read("best")
     assert "light kind: hostile" in opened.read("worst")
@@ -150,6 +152,12 @@ def test_axe_finds_no_serious_fault(browser: Any, pages: dict[str, Path], name: 
 def test_a_phone_scrolls_down_only(browser: Any, pages: dict[str, Path]) -> None:
     opened = open_page(browser, pages["two"], viewport={"width": 390, "height": 844})
     assert opened.page.evaluate("document.documentElement.scrollWidth") == 390
+    cut = opened.page.evaluate(
+        """() => [...document.querySelectorAll(".plot, .answer pre")]
+            .filter((one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1)
+            .length"""
+    )
+    assert cut == 0  # charts are as wide as the screen, and a card shows its signature whole
     opened.page.context.close()
 
 
