@@ -137,6 +137,28 @@ def test_the_gallery_shows_the_extreme_images_with_their_reasons(run: Run, order
     assert "script" not in page.tags
 
 
+def test_a_gallery_has_the_reasons_of_its_measure_and_first_judge_only() -> None:
+    class Two(Brightness):
+        def measure(self, unit: Any) -> Any:
+            value = unit.one().one("reward").value
+            yield Row("brightness", value, because="of the headline")
+            yield Row("other", value, because="of another measure")
+
+    class Inverse(Judge):
+        def observe(self, capability: str, queries: Iterable[Query]) -> Iterator[tuple[Query, Any]]:
+            yield from ((query, Reward(-reward.value)) for query, reward in super().observe(capability, queries))
+
+    two = replace(METRIC, create=Two, measures=(Measure("brightness", "x"), Measure("other", "y")))
+    inverse = replace(JUDGE, name="inverse", create=lambda setup: Inverse())
+    resolver = StaticResolver(TEST_MODEL, JUDGE, inverse, PROMPTS, two)
+    judges = ["judge", "inverse"]
+    found = evaluate("metric", "test-noise", prompts="three", seeds=2, out="two", judge=judges, resolver=resolver)
+    assert len({result.by for result in found.results}) == 2
+    table = found.gallery().table
+    assert set(table["because"]) == {"of the headline"}
+    assert (table["value"] > 0).all()
+
+
 def test_a_gallery_of_what_the_run_lacks_is_refused(run: Run) -> None:
     with pytest.raises(UnknownName, match="test-noise"):
         run.gallery("test-nois")

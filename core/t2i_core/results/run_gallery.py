@@ -13,6 +13,7 @@ from .images import find_images
 from .number_format import format_number
 from .result import Result
 from .run_view import show_text
+from .shown_measure import choose_measure
 from .thumbnails import Thumbnails
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def make_gallery(
     """
     _check(run, model, metric)
     measured = run.measurements()
-    for result in {each.metric: each for each in run.results if metric in (None, each.metric)}.values():
+    first: dict[str, Result] = {}  # of each metric; with several judges, that of the first
+    for result in run.results:
+        first.setdefault(result.metric, result)
+    for result in (each for each in first.values() if metric in (None, each.metric)):
         values = _select_values(measured, result)
         if values is not None:
             break
@@ -135,14 +139,12 @@ def _select_values(measured: pd.DataFrame, result: Result) -> pd.DataFrame | Non
         own = own[own["by"] == result.by]
     if own.empty:
         return None
-    measures = own["measure"].value_counts()
-    headline = next(iter(result.scores), None)
-    rows = own[own["measure"] == (headline if headline in measures.index else measures.index[0])]
+    rows = own[own["measure"] == choose_measure(own, next(iter(result.scores), ""))]
     values = rows.assign(value=rows["value"].astype(float)).groupby(KEYS, sort=False)["value"].mean().reset_index()
-    if "because" not in own:
+    if "because" not in rows:
         return values.assign(because="")
     why = (
-        own.dropna(subset=["because"])
+        rows.dropna(subset=["because"])
         .groupby(KEYS, sort=False)["because"]
         .agg(lambda a: "; ".join(dict.fromkeys(a)))
     )

@@ -11,6 +11,7 @@ from statistics import fmean
 import pandas as pd
 from t2i_core.api.metric_output import Measure
 from t2i_core.results.run import Run
+from t2i_core.results.shown_measure import choose_measure, list_alike
 
 from .gallery import Gallery
 from .reasons import PromptWords, read_run_words, split_reasons
@@ -108,7 +109,7 @@ def read_values(
         parts = [(words[run.folder], table[table["title"] == title]) for run, table in tables]
         rows = pd.concat([part for _, part in parts])
         measure = _choose_measure(rows, measures.get(str(rows["metric"].iloc[0]), ()))
-        if measure.higher_is_better is not None:
+        if measure is not None and measure.higher_is_better is not None:
             metric = ExplainedMetric(title, measure, [])
             own = [
                 _list_values(part[part["measure"] == measure.name], known, metric.best) for known, part in parts
@@ -117,17 +118,17 @@ def read_values(
     return found
 
 
-def _choose_measure(rows: pd.DataFrame, declared: Sequence[Measure]) -> Measure:
-    known = {each.name: each for each in declared}
-    measured = list(rows["measure"].unique())
-    order = [name for name in known if name in measured] or measured
-    reasons = Counter(rows.loc[rows["because"].notna(), "measure"]) if "because" in rows else Counter[str]()
-    headline = declared[0].name if declared else order[0]
-    if reasons and not reasons[headline]:
-        headline = max(order, key=lambda name: reasons[name])
-    elif headline not in order:
-        headline = order[0]
-    return known.get(headline) or Measure(headline, "", higher_is_better=None)
+def _choose_measure(rows: pd.DataFrame, declared: Sequence[Measure]) -> Measure | None:
+    """Return the headline or the measure that stands for it, by the rows with reasons if there are any."""
+    if not declared:
+        return None
+    with_reasons = rows[rows["because"].notna()] if "because" in rows else rows.iloc[:0]
+    for part in (with_reasons, rows):
+        for alike in (list_alike(declared), [each.name for each in declared]):
+            name = choose_measure(part, declared[0].name, alike)
+            if name is not None:
+                return next(each for each in declared if each.name == name)
+    return None
 
 
 def _list_values(rows: pd.DataFrame, words: PromptWords, best: float | None) -> Iterator[ExplainedValue]:

@@ -27,6 +27,7 @@ from t2i_core.results.score_difference import (
     make_stored_scoring,
     select_shared,
 )
+from t2i_core.results.shown_measure import choose_measure, list_alike
 from t2i_core.results.verdict import LEVEL
 from t2i_core.statistics import PairedDifference
 
@@ -352,11 +353,6 @@ def _cells(
     if "prompt" not in table:
         return pd.DataFrame(columns=["prompt", "model", "value"])
     shared = select_shared(table[table["prompt"].isin(same)], a.name, b.name)
-    head = measures[0]
-    scale = head.low, head.high, head.higher_is_better
-    own = {each.name for each in measures if (each.low, each.high, each.higher_is_better) == scale}
-    counts = shared.loc[shared["measure"].isin(own), "measure"].astype(str).value_counts()
-    measure = head.name if head.name in counts or counts.empty else counts.idxmax()
-    rows = shared[shared["measure"] == measure]
+    rows = shared[shared["measure"] == choose_measure(shared, measures[0].name, list_alike(measures))]
     cell = [c for c in ("prompt", "seed") if c in rows and (c == "prompt" or not rows[c].isna().all())]
     return rows.groupby([*cell, "model"], observed=True)["value"].mean().reset_index()
