@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
@@ -164,6 +165,10 @@ def test_an_evaluation_and_a_stored_run_are_corrected_alike(world: Run, tmp_path
     stored = correct_run(world, f"people:{file}", installed_resolver())
     assert with_labels.manifest.request.correct == f"people:{file}"
     assert with_labels.results == stored.results
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:8]
+    for result in stored.results:
+        assert result.correction is not None
+        assert result.correction.signature == f"{result.signature}|corrected:said.csv#{digest}"
     assert with_labels.comparisons == stored.comparisons
     assert load_run(tmp_path / "run").results == stored.results
     uncorrected = [each.model_copy(update={"correction": None}) for each in stored.results]

@@ -14,6 +14,8 @@ from ..api.errors import BadFolder, BadOption, NoJudge
 from ..api.metric import PairMetric
 from ..api.plugin_info import JudgeInfo
 from ..api.resolver import ResolvedComponent, Resolver
+from ..api.text import escape_control_characters
+from ..files.digest import digest_file
 from ..io.answers import read_answers
 from ..statistics import Question
 from .analysis import list_metrics
@@ -77,7 +79,7 @@ def correct_metric(
         own = rows[label] = join_labels(judged, labels, scoring.measures)
         correctors[label] = None if own is None else ScoreCorrector(scoring, own, interval)
     lost = describe_lost(metric.labels)
-    corrected = [_add_notes(correct_result(each, correctors[each.label], people), lost) for each in results]
+    corrected = [_complete(correct_result(each, correctors[each.label], people), lost) for each in results]
     wanted = [(each.a, each.b) for each in comparisons]
     if pairs:
         joined = next(iter(rows.values()))
@@ -102,11 +104,22 @@ def describe_lost(labels: LabelRows) -> list[str]:
     return [f"{total} measured without a value, and count as not labelled; most often: {reason}"]
 
 
-def _add_notes(result: Result, notes: Sequence[str]) -> Result:
-    if result.correction is None or not notes:
+def _complete(result: Result, notes: Sequence[str]) -> Result:
+    """Return a result whose correction has these notes, too, and a signature line if it has a score."""
+    own = result.correction
+    if own is None:
         return result
-    correction = result.correction.model_copy(update={"notes": [*result.correction.notes, *notes]})
-    return result.model_copy(update={"correction": correction})
+    changed: dict[str, Any] = {"notes": [*own.notes, *notes]}
+    if own.value is not None and result.signature is not None:
+        changed["signature"] = f"{result.signature}|corrected:{_name_labels(own.people)}"
+    return result.model_copy(update={"correction": own.model_copy(update=changed)})
+
+
+def _name_labels(people: str) -> str:
+    """Return the name of the file of labels, without its folder, and a digest of its content."""
+    file = Path(people.partition(":")[2])
+    name = escape_control_characters(file.name).replace("|", "%7C")
+    return f"{name}#{digest_file(file)[:8]}"
 
 
 def correct_run(run: Run, people: str, resolver: Resolver[Any]) -> Run:

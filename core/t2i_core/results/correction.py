@@ -39,6 +39,11 @@ class Correction(Typed):
         "would give an interval as narrow without the judge. About 1: the judge tells nothing",
     )
     notes: list[str] = Field([], description="notes for readers about the correction")
+    signature: str | None = Field(
+        None,
+        description="of a result: its signature line, with the name of the labels and a digest of their content",
+        exclude_if=lambda line: line is None,
+    )
 
 
 class CorrectedDifference(Correction):

@@ -156,7 +156,13 @@ def _correct(group: MetricResults) -> MetricResults:
     if not fixed or any(each is None or each.value is None for each in fixed):
         return group
     results = [
-        each.model_copy(update={"score": each.correction.value, "ci": each.correction.ci})
+        each.model_copy(
+            update={
+                "score": each.correction.value,
+                "ci": each.correction.ci,
+                "signature": each.correction.signature or each.signature,
+            }
+        )
         for each in group.scored
         if each.correction is not None
     ]

@@ -112,7 +112,7 @@ def make_paper_table(
         _write_caption(chosen, best, uncertainty),
         ["model", *(_write_title(column) for column in chosen)],
         rows,
-        [_write_note(group) for group in groups if any(column.group is group for column in chosen)],
+        [_write_note(group, own) for group in groups if (own := [each for each in chosen if each.group is group])],
     )
 
 
@@ -169,7 +169,7 @@ def _describe_bold(columns: Sequence[PaperColumn], best: Sequence[str | None]) -
         yield f"Tested: {', '.join(escape_control_characters(column.title) for column in tested)}."
 
 
-def _write_note(group: PaperGroup) -> PaperNote:
+def _write_note(group: PaperGroup, columns: Sequence[PaperColumn]) -> PaperNote:
     results = [each.result for each in group.entries.values()]
     first = results[0]
     judges = " + ".join(dict.fromkeys(judge.name for judge in first.judges))
@@ -178,7 +178,7 @@ def _write_note(group: PaperGroup) -> PaperNote:
         f"{shorten_paths(first.prompts)}, {' or '.join(f'{p} prompts x {s} seeds' for p, s in sizes)}",
         *([f"judge {judges}"] if judges else []),
         *_describe_intervals(results),
-        *(["corrected by people's labels"] if group.is_corrected else []),
+        *(_describe_correction(columns) if group.is_corrected else []),
         *_list_losses(group),
     ]
     text = escape_control_characters("; ".join(parts)).replace(" x ", " × ")
@@ -186,6 +186,15 @@ def _write_note(group: PaperGroup) -> PaperNote:
     return PaperNote(
         escape_control_characters(group.title), f"{text}.", signatures.pop() if len(signatures) == 1 else None
     )
+
+
+def _describe_correction(columns: Sequence[PaperColumn]) -> Iterator[str]:
+    """Yield which columns of a corrected metric are corrected: only the headline is."""
+    judged = [each.title for each in columns if each.measure is not None]
+    if len(judged) < len(columns):
+        yield "corrected by people's labels"
+    if judged:
+        yield f"by the judge alone: {', '.join(judged)}"
 
 
 def _describe_intervals(results: Sequence[Result]) -> Iterator[str]:

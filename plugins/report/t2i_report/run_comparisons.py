@@ -45,7 +45,7 @@ def _turn(found: Comparison) -> Comparison:
             "a": found.b,
             "b": found.a,
             "diff": _negate(found.diff),
-            "ci": (_negate(high), _negate(low)),
+            "ci": [_negate(high), _negate(low)],
             "stopped": None if found.stopped is None else _turn_stop(found.stopped),
         }
     )

@@ -39,6 +39,8 @@ def write_sentences(
     for group in groups:
         if not group.is_corrected and any(each.correction is not None for each in group.results):
             yield f"People's labels do not suffice to correct {group.title}; these are the judge's scores."
+        if group.is_corrected and list_levels(group):
+            yield f"The levels of {group.title} are scored by the judge alone, not corrected by people."
     yield from _describe_lost(groups)
 
 

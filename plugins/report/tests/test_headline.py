@@ -234,6 +234,15 @@ def test_peoples_corrections_replace_the_judges_scores() -> None:
     ]  # fmt: skip
 
 
+def test_levels_of_a_corrected_score_are_the_judges() -> None:
+    facets = {"share": {"kind": {"cat": Score(value=0.1, ci=[0.0, 0.2]), "dog": Score(value=0.9, ci=[0.8, 1.0])}}}
+    scores = {"share": Score(value=0.7, ci=[0.6, 0.8])}
+    only = result("new", 0.7, scores=scores, facets=facets, correction=corrected(0.6))
+    said = "The levels of share are scored by the judge alone, not corrected by people."
+    assert said in write([only]).sentences
+    assert said not in write([only.model_copy(update={"correction": None})]).sentences
+
+
 def test_labels_that_do_not_suffice_leave_the_judges_scores_and_it_is_said() -> None:
     results = [result("new", 0.7, correction=corrected(0.6)), result("old", 0.4, correction=corrected(None))]
     found = write(results, [comparison("new", "old", 0.3, 0.001)])

@@ -119,7 +119,7 @@ def test_a_comparison_page_shows_the_own_difference_of_a_run_that_stopped_early(
     own = said.model_copy(
         update={
             "diff": -0.25,
-            "ci": (-0.5, -0.125),
+            "ci": [-0.5, -0.125],
             "p_adjusted": 0.01,
             "interval": "stage-wise",
             "stopped": stopped,
@@ -134,7 +134,7 @@ def test_a_comparison_page_shows_the_own_difference_of_a_run_that_stopped_early(
     bright, broken = found.pairs
     shown = bright.to_comparison("light", "dark")
     assert shown is not None
-    assert (shown.a, shown.b, shown.diff, shown.ci) == ("light", "dark", 0.25, (0.125, 0.5))
+    assert (shown.a, shown.b, shown.diff, shown.ci) == ("light", "dark", 0.25, [0.125, 0.5])
     assert (shown.p_adjusted, shown.interval) == (0.01, "stage-wise")
     assert shown.stopped is not None
     assert (shown.stopped.decision, shown.stopped.plain_diff) == ("higher", 0.375)

@@ -12,6 +12,7 @@ import pytest
 import typst
 from markdown_it import MarkdownIt
 from t2i_core.api.errors import UnknownName
+from t2i_core.results.correction import Correction, LabelScore
 from t2i_core.results.looks import PlannedLook, StoppingRecord
 from t2i_core.results.result import Comparison
 from t2i_core.results.run import Run
@@ -233,6 +234,38 @@ def test_a_caption_says_that_facets_are_not_tested(shared_run: Run, resolver: St
     assert "significantly" not in facets.caption
     both = make_paper_table([shared_run], resolver, ["bright", "bright.kind"])
     assert both.caption.endswith("Tested: bright.")
+
+
+def test_a_note_says_which_columns_are_corrected_and_by_which_labels(
+    shared_run: Run, resolver: StaticResolver
+) -> None:
+    fixed = [
+        each.model_copy(
+            update={
+                "correction": Correction(
+                    people="people:said.csv",
+                    value=0.5,
+                    ci=[0.25, 0.75],
+                    labels=LabelScore(value=0.5, ci=None),
+                    n_labels=9,
+                    signature=f"{each.signature}|corrected:said.csv#12345678",
+                )
+            }
+        )
+        for each in shared_run.results
+    ]
+    run = replace(shared_run, manifest=shared_run.manifest.model_copy(update={"results": fixed}))
+    whole = make_paper_table([run], resolver, ["bright"])
+    (note,) = whole.notes
+    assert [cells[0].value for _, cells in whole.rows] == ["0.500", "0.500"]
+    assert "corrected by people's labels" in note.text
+    assert "judge alone" not in note.text
+    assert (note.signature or "").endswith("|corrected:said.csv#12345678")
+    (note,) = make_paper_table([run], resolver, ["bright", "bright.shade"]).notes
+    assert "corrected by people's labels; by the judge alone: bright: shade" in note.text
+    (note,) = make_paper_table([run], resolver, ["bright.shade"]).notes
+    assert "corrected by" not in note.text
+    assert "by the judge alone: bright: shade" in note.text
 
 
 def test_results_of_different_protocols_stand_in_different_columns(
