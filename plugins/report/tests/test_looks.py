@@ -144,5 +144,5 @@ def test_a_comparison_page_shows_the_own_difference_of_a_run_that_stopped_early(
     (note,) = bright.notes
     assert "0.375" in note
     assert note in text
-    assert any("one look only" in note for note in broken.notes)  # the run has no comparison of its own
+    assert any("one look only" in note for note in broken.notes)  # the run did not compare under it
     assert text.count("one look only") == 1
