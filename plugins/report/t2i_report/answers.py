@@ -43,12 +43,14 @@ class WorstLine:
         models: The models in words.
         level: The level in words.
         scores: Its score with interval; of several models, the range of their scores.
+        is_sure: Whether they are surely worse there than at the other levels of the facet.
     """
 
     metric: str
     models: str
     level: str
     scores: str
+    is_sure: bool
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def _list_worst(groups: Sequence[MetricResults], spots: Sequence[WeakSpot]) -> I
     if len({spot.model for spot in spots}) <= MOST_LINES:
         for spot in spots:
             score = f"{format_number(spot.score.value)} {format_interval(spot.score.ci)}"
-            yield WorstLine(spot.metric, spot.model, spot.level.name, score)
+            yield WorstLine(spot.metric, spot.model, spot.level.name, score, spot.is_clear)
         return
     models = {group.title: group.models for group in groups}
     shared: dict[tuple[str, Level], list[WeakSpot]] = {}
@@ -98,9 +100,8 @@ def _list_worst(groups: Sequence[MetricResults], spots: Sequence[WeakSpot]) -> I
     for (metric, level), own in sorted(shared.items(), key=lambda each: -len(each[1])):
         who = own[0].model if len(own) == 1 else f"{len(own)} of {models[metric]}"
         values = sorted({spot.score.value for spot in own if spot.score.value is not None})
-        yield WorstLine(
-            metric, who, level.name, " to ".join(map(format_number, dict.fromkeys((values[0], values[-1]))))
-        )
+        span = " to ".join(map(format_number, dict.fromkeys((values[0], values[-1]))))
+        yield WorstLine(metric, who, level.name, span, all(spot.is_clear for spot in own))
 
 
 def _order_by_model(spots: Sequence[WeakSpot]) -> list[WeakSpot]:
@@ -138,11 +139,14 @@ def _find_best(group: MetricResults) -> Iterator[BestLine]:
         leading = [each for each in group.standings if each.first == 1]
         scores = ", ".join(f"{each.label} {format_number(each.score)}" for each in leading[:MOST_LINES])
         more = f" and {len(leading) - MOST_LINES} more" if len(leading) > MOST_LINES else ""
-        if len(leading) == len(results):
+        is_best = group.standings[0].ranks == "1"
+        if not any(each.diff is not None for each in group.comparisons):
+            who = "not compared"
+        elif len(leading) == len(results):
             who = "undecided"
         else:
             who = leading[0].label if len(leading) == 1 else f"one of {len(leading)} of {group.models}"
-        yield BestLine(group.name, who, f"{scores}{more}", len(leading) == 1)
+        yield BestLine(group.name, who, f"{scores}{more}", is_best)
 
 
 def _write_p_value(p: float | None) -> str:

@@ -128,6 +128,7 @@ def _group_pairs(found: ModelComparison) -> list[MetricResults]:
             measures=pair.measures,
             info=pair.info,
             tasks=tasks.get(pair.metric, frozenset()),
+            shared_prompts=pair.rows["prompt"].nunique() if len(pair.rows) else None,
         )
         for pair in found.pairs
     ]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import hypot
+from dataclasses import dataclass, replace
+from math import comb, nan
 from typing import Any
 
 import pandas as pd
 from t2i_core.api.figure import ForestPlot, HeatMap
 from t2i_core.results.result import Result, Score
+from t2i_core.results.verdict import LEVEL
 
 from .drawing import DrawnFigure, draw_figure
+from .level_tests import adjust, compare_two
 from .metric_results import MetricResults
 from .weak_spots import Level, find_score, list_levels
 
@@ -27,14 +29,16 @@ class LevelScores:
         level: The level.
         scores: The score of each model; None if it has none.
         spread: The largest difference between two models; None if fewer than two have a score.
-        is_sure: True if the interval of that difference does not hold 0. Of a single model: if its interval is
-            narrower than half the scale.
+        is_sure: True if that difference is significant, adjusted for the numbers of levels and of pairs of models.
+            Of a single model: if its interval is narrower than half the scale.
+        p: The unadjusted p-value of that difference; NaN if it is not known.
     """
 
     level: Level
     scores: Sequence[Score | None]
     spread: float | None
     is_sure: bool
+    p: float = nan
 
 
 @dataclass(frozen=True)
@@ -69,18 +73,26 @@ def draw_facet_maps(groups: Sequence[MetricResults], faults: list[str]) -> list[
     return [found for group in groups if (found := _draw_map(group, faults)) is not None]
 
 
-def _draw_map(group: MetricResults, faults: list[str]) -> FacetMap | None:
+def compare_levels(group: MetricResults) -> list[LevelScores]:
+    """Return the levels of a metric: of several models those that surely differ most first, of one the worst."""
     results = group.scored
     rows = [_compare_level(group, level, results) for level in list_levels(group)]
     rows = [row for row in rows if any(score is not None and score.value is not None for score in row.scores)]
+    if len(results) == 1:
+        sign = -1.0 if group.higher_is_better is False else 1.0
+        return sorted(rows, key=lambda row: sign * _value(row.scores[0]))
+    adjusted = adjust([row.p for row in rows], comb(len(results), 2))
+    rows = [replace(row, is_sure=p < LEVEL) for row, p in zip(rows, adjusted, strict=True)]
+    return sorted(
+        rows, key=lambda row: (row.is_sure, row.spread if row.spread is not None else -1.0), reverse=True
+    )
+
+
+def _draw_map(group: MetricResults, faults: list[str]) -> FacetMap | None:
+    rows = compare_levels(group)
     if len(rows) < 2:
         return None
-    sign = -1.0 if group.higher_is_better is False else 1.0
-    if len(results) == 1:
-        rows.sort(key=lambda row: sign * _value(row.scores[0]))
-    else:
-        rows.sort(key=lambda row: (row.is_sure, row.spread if row.spread is not None else -1.0), reverse=True)
-    labels = [result.label for result in results]
+    labels = group.labels
     table = _make_table(rows[:MOST_ROWS], labels)
     return FacetMap(group, labels, rows, draw_figure(_choose_figure(group, labels), table, group.title, faults))
 
@@ -118,22 +130,7 @@ def _compare_level(group: MetricResults, level: Level, results: Sequence[Result]
         narrow = low is not None and high is not None and scale is not None and high - low < scale / 2
         return LevelScores(level, scores, None, narrow and len(results) == 1)
     lowest, highest = known[0], known[-1]
-    return LevelScores(level, scores, _value(highest) - _value(lowest), _is_apart(lowest, highest))
-
-
-def _is_apart(lower: Score, higher: Score) -> bool:
-    """Return whether the interval of the difference of two scores does not hold 0.
-
-    The intervals are combined as for independent scores (MOVER). Models share prompts and seeds, so that their
-    scores are correlated, and the true interval is rather narrower.
-
-    References:
-        Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27, 2008.
-    """
-    top, bottom = lower.ci[1], higher.ci[0]
-    if top is None or bottom is None:
-        return False
-    return _value(higher) - _value(lower) > hypot(_value(higher) - bottom, top - _value(lower))
+    return LevelScores(level, scores, _value(highest) - _value(lowest), False, compare_two(lowest, highest))
 
 
 def _value(score: Score | None) -> float:

@@ -79,5 +79,5 @@ def _draw_forest(group: MetricResults, faults: list[str]) -> Forest:
         ticks={"upper bound": "upper bound"} if any(bound is not None for bound in bounds.values()) else {},
         hover=["n"],
     )
-    need = describe_need(group.comparisons)
+    need = None if group.is_corrected else describe_need(group.comparisons)  # labels are missing, not prompts
     return Forest(group, rows, draw_figure(figure, table, group.title, faults), need)

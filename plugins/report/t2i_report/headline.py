@@ -104,8 +104,12 @@ def claim_best(group: MetricResults) -> str:
     word = "highest" if group.higher_is_better is None else "best"
     if len(standings) == 1:
         return f"{standings[0].label} scores {format_number(standings[0].score)}"
+    if not any(each.diff is not None for each in group.comparisons):
+        return f"{group.models} are not compared"
+    if standings[0].ranks == "1":
+        return f"{standings[0].label} is the {word} of {group.models}"
     if len(leading) == 1:
-        return f"{leading[0]} is the {word} of {group.models}"
+        return f"{leading[0]} may be the {word} of {group.models}"
     if len(leading) == len(standings):
         return f"No sure difference between {group.models}"
     if len(leading) <= MOST_NAMED:

@@ -26,6 +26,7 @@ class MetricResults:
         info: The descriptor of the metric; None if it is not installed.
         tasks: Names of the measures that are about a part of the prompts only.
         is_corrected: True if people's labels correct every score.
+        shared_prompts: Number of prompts that the models of different runs share; None if they are of one run.
     """
 
     title: str
@@ -36,6 +37,7 @@ class MetricResults:
     info: MetricInfo | None = None
     tasks: frozenset[str] = frozenset()
     is_corrected: bool = False
+    shared_prompts: int | None = None
 
     @property
     def scored(self) -> tuple[Result, ...]:
@@ -108,7 +110,6 @@ def group_results(
     """
     results = list(results)
     bounds = list_bound_labels(results)
-    results, comparisons = _shorten_labels(results, comparisons)
     by_title: dict[str, list[Result]] = {}
     for result in results:
         by_title.setdefault(result.title, []).append(result)
@@ -131,23 +132,6 @@ def group_results(
 def is_sweep(results: Sequence[Result]) -> bool:
     """Return whether all results are of one model, under several settings."""
     return len({each.model for each in results}) == 1 and any(each.settings for each in results)
-
-
-def _shorten_labels(
-    results: list[Result], comparisons: Sequence[Comparison]
-) -> tuple[list[Result], Sequence[Comparison]]:
-    """Return the results of a sweep without the words that all its labels share; others as they are."""
-    labels = list(dict.fromkeys(each.label for each in results))
-    if len(labels) < 2 or not is_sweep(results):
-        return results, comparisons
-    shared = set.intersection(*(set(label.split(" ")) for label in labels))
-    short = {label: " ".join(word for word in label.split(" ") if word not in shared) for label in labels}
-    if not all(short.values()) or len(set(short.values())) < len(labels):
-        return results, comparisons
-    return (
-        [each.model_copy(update={"label": short[each.label]}) for each in results],
-        [each.model_copy(update={"a": short[each.a], "b": short[each.b]}) for each in comparisons],
-    )
 
 
 def _correct(group: MetricResults) -> MetricResults:

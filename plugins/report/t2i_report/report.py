@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import T2IError
-from t2i_core.api.metric_output import Measure
+from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.resolver import Resolver
 from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics
 from t2i_core.results.run import Run
@@ -29,7 +29,7 @@ from .method import MOST_ROWS
 from .mistakes import find_mistakes, group_mistakes
 from .names import model_names, run_names
 from .page import write_page
-from .reported_run import ReportedRun, group_run, record_run
+from .reported_run import ReportedRun, group_run, record_run, settle_measures
 from .summary import ResultSummary, summarize
 
 
@@ -97,10 +97,10 @@ def write_report(
         warn: Shows a warning about anything that is left out.
     """
     reports: list[RunReport] = []
-    measures: dict[str, Sequence[Measure]] = {}
+    measures: dict[str, Sequence[SettledMeasure]] = {}
     for name, run in zip(run_names(runs), runs, strict=True):
         metrics = list_metrics(run, resolver)
-        measures |= {spec: made.info.measures for spec, made in metrics.made.items()}
+        measures |= settle_measures(metrics)
         reports.append(_report_run(name, run, metrics, resolver))
         for fault in reports[-1].faults:
             warn(f"{run.path}: {fault}")

@@ -85,7 +85,7 @@ def _describe_pairs(groups: Sequence[MetricResults]) -> Iterator[str]:
 
 def _describe_undecided(group: MetricResults, outcome: Outcome) -> str:
     found = outcome.comparison
-    need = _describe_need([] if found is None else [found], group.scored[0])
+    need = _describe_need([] if found is None else [found], group, group.scored[0])
     difference = f"{outcome.first} minus {outcome.second} is {outcome.size}"
     return f"{name_metric(group)} is undecided: {difference}{need and f'; {need}'}."
 
@@ -97,7 +97,10 @@ def _describe_rankings(groups: Sequence[MetricResults]) -> Iterator[str]:
         beaten = sum(each.kind in ("better", "higher") and each.first == best.label for each in outcomes)
         word, comparative = ("highest", "higher") if group.higher_is_better is None else ("best", "better")
         others = len(group.scored) - 1
-        if not beaten:
+        compared = sum(each.kind != "none" and best.label in (each.first, each.second) for each in outcomes)
+        if not compared:
+            sure = f"it is not compared with the other {others}"
+        elif not beaten:
             sure = f"no difference from the other {others} is sure"
         else:
             count = f"all {others}" if beaten == others else f"{beaten} of the {others}"
@@ -105,11 +108,11 @@ def _describe_rankings(groups: Sequence[MetricResults]) -> Iterator[str]:
         yield f"On {name_metric(group)}, {best.label} has the {word} score, {_format_score(best)}; {sure}."
         undecided = [each.comparison for each in outcomes if each.kind == "open" and each.comparison is not None]
         if undecided:
-            need = _describe_need(undecided, best)
+            need = _describe_need(undecided, group, best)
             yield f"{len(undecided)} of {len(outcomes)} pairs are undecided{need and f'; {need}'}."
 
 
-def _describe_need(comparisons: Sequence[Comparison], result: Result) -> str:
+def _describe_need(comparisons: Sequence[Comparison], group: MetricResults, result: Result) -> str:
     """Return how many prompts would show a difference; empty if that is not known."""
     needs = [each.needed for each in comparisons if not each.interval.endswith(FIXED_PROMPTS)]
     known = [need for need in needs if need is not None]
@@ -123,7 +126,7 @@ def _describe_need(comparisons: Sequence[Comparison], result: Result) -> str:
         return f"no feasible number of prompts would show {margin}"
     largest = max(left, key=lambda need: (need.prompts or 0) * (need.seeds or 1))
     prompts = largest.prompts or 0
-    more = prompts - result.n_prompts_ok
+    more = prompts - (result.n_prompts_ok if group.shared_prompts is None else group.shared_prompts)
     if largest.seeds is not None and largest.seeds != result.n_seeds:
         return f"about {prompts:,} prompts with {largest.seeds} seeds each would show {margin}"
     return f"about {more:,} more prompts would show {margin}" if more > 0 else ""
@@ -138,17 +141,21 @@ def _describe_weak_spots(groups: Sequence[MetricResults]) -> Iterator[str]:
             continue
         (level, count), *_ = Counter(spot.level for spot in spots).most_common(1)
         n = len(group.scored)
-        if count == n > 1:
-            who = "Both are" if n == 2 else f"All {group.models} are"
-        elif count > 2:
-            who = f"{count} of {group.models} are"
-        else:
-            own = [f"{each.model} is weakest at {each.level.name} {_format_spot(each)}" for each in spots]
+        if count <= 2 and not count == n > 1:
             if n <= 2:
-                yield f"{join(own)} on {group.name}."
+                yield f"{join([_describe_spot(each) for each in spots])} on {group.name}."
             continue
+        who = f"{count} of {group.models}" if count < n else "Both" if n == 2 else f"All {group.models}"
+        is_clear = all(spot.is_clear for spot in spots if spot.level == level)
+        place = f"are weakest at {level.name}" if is_clear else f"score worst at {level.name} (may be chance)"
         values = [f"{each.model} {_format_spot(each)}" for each in spots] if n == 2 else []
-        yield f"{who} weakest at {level.name} on {group.name}{f': {join(values)}' if values else ''}."
+        yield f"{who} {place} on {group.name}{f': {join(values)}' if values else ''}."
+
+
+def _describe_spot(spot: WeakSpot) -> str:
+    if spot.is_clear:
+        return f"{spot.model} is weakest at {spot.level.name} {_format_spot(spot)}"
+    return f"{spot.model} scores worst at {spot.level.name} {_format_spot(spot)} (may be chance)"
 
 
 def _format_spot(spot: WeakSpot) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 from t2i_core.results.result import Result, Score
+from t2i_core.results.verdict import LEVEL
 
+from .level_tests import adjust, compare_with_others
 from .metric_results import MetricResults
 
 _PROMPT = "prompt"
@@ -23,16 +25,27 @@ class Level:
         measure: Name of the measure.
         facet: Name of the facet; empty for a named score.
         level: The level; empty for a named score.
+        is_headline: False if a facet's measure is not the headline.
     """
 
     measure: str
     facet: str = ""
     level: str = ""
+    is_headline: bool = True
+
+    @property
+    def family(self) -> tuple[str, str]:
+        """Measure and facet, which its other levels share; all tasks are one family."""
+        return (self.measure, self.facet) if self.facet else ("", "")
 
     @property
     def name(self) -> str:
-        """The level in words: `two object`, or `class: giraffe`."""
-        return f"{self.facet.replace('_', ' ')}: {self.level}" if self.facet else self.measure.replace("_", " ")
+        """The level in words: `two object`, `class: giraffe`, or, of another measure, `class: giraffe (found)`."""
+        measure = self.measure.replace("_", " ")
+        if not self.facet:
+            return measure
+        place = f"{self.facet.replace('_', ' ')}: {self.level}"
+        return place if self.is_headline else f"{place} ({measure})"
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class WeakSpot:
         model: Label of the model.
         level: The level.
         score: The score of this level.
-        is_clear: True if its interval lies apart from that of the model's best level.
+        is_clear: True if it is surely worse than the other levels of its facet on average.
     """
 
     metric: str
@@ -63,8 +76,8 @@ class WeakSpot:
 def list_levels(group: MetricResults) -> list[Level]:
     """Return the levels of a metric that share the scale of its headline, in the order of the results.
 
-    These are its tasks and the facets of its headline. If it has none, they are the facets of its other measures,
-    and the prompts if there are no facets either.
+    These are its tasks and the facets of its headline. If it has none, they are the facets of the first other
+    measure that has some, and the prompts if there are no facets either.
     """
     for kinds in (_list_tasks, _list_headline_facets), (_list_other_facets,), (_list_prompts,):
         found = dict.fromkeys(level for kind in kinds for result in group.scored for level in kind(group, result))
@@ -85,9 +98,16 @@ def _list_headline_facets(group: MetricResults, result: Result) -> Iterator[Leve
 
 
 def _list_other_facets(group: MetricResults, result: Result) -> Iterator[Level]:
-    for measure in result.facets:
-        if _shares_scale(group, measure):
-            yield from _list_facets(result, measure, lambda facet: facet not in _NEVER)
+    for measure in dict.fromkeys(name for each in group.scored for name in each.facets):
+        if measure != next(iter(result.scores), "") and _shares_scale(group, measure):
+            levels = [
+                level
+                for each in group.scored
+                for level in _list_facets(each, measure, lambda facet: facet not in _NEVER)
+            ]
+            if levels:
+                yield from (replace(level, is_headline=False) for level in levels)
+                return
 
 
 def _list_prompts(group: MetricResults, result: Result) -> Iterator[Level]:
@@ -119,28 +139,47 @@ def find_score(result: Result, level: Level) -> Score | None:
 def find_weak_spot(group: MetricResults, result: Result, levels: Sequence[Level] | None = None) -> WeakSpot | None:
     """Return the level with the lowest score, or the highest if lower is better.
 
-    Levels whose interval lies apart from that of the best level come first, so that a level with few samples is
-    not found by chance alone.
+    Levels that are surely worse than the others of their facet come first, so that a level with few samples is not
+    found by chance alone. They are tested against the mean of the others, adjusted for the number of levels.
 
     Returns:
         The level; None if the metric has no direction, or the model scores the same at all levels.
     """
     if group.higher_is_better is None:
         return None
-    sign = 1 if group.higher_is_better else -1
-    found: list[tuple[float, float, float, Level, Score]] = []
+    found: dict[Level, Score] = {}
+    turned: dict[Level, Score] = {}
     for level in list_levels(group) if levels is None else levels:
         score = find_score(result, level)
-        if score is None or score.value is None:
-            continue
-        bad, good = score.ci if group.higher_is_better else score.ci[::-1]
-        if bad is not None and good is not None:
-            found.append((sign * score.value, sign * bad, sign * good, level, score))
-    if len({value for value, *_ in found}) < 2:
+        if score is not None and score.value is not None and None not in score.ci:
+            found[level] = score
+            turned[level] = score if group.higher_is_better else _turn(score)
+    if len({score.value for score in found.values()}) < 2:
         return None
-    best = max(bad for _, bad, *_ in found)
-    _, _, end, level, score = min(found, key=lambda each: (each[2] >= best, each[0], each[2]))
-    return WeakSpot(group.title, result.label, level, score, end < best)
+    sure = _find_sure(turned)
+    level = min(found, key=lambda each: (each not in sure, turned[each].value, turned[each].ci[1]))
+    return WeakSpot(group.title, result.label, level, found[level], level in sure)
+
+
+def _turn(score: Score) -> Score:
+    """Return the negative of a score, so that higher is better."""
+    low, high = score.ci
+    return Score(
+        value=None if score.value is None else -score.value,
+        ci=[None if high is None else -high, None if low is None else -low],
+    )
+
+
+def _find_sure(scores: Mapping[Level, Score]) -> set[Level]:
+    """Return the levels that are surely lower than the others of their facet on average."""
+    families: dict[tuple[str, str], list[Level]] = {}
+    for level in scores:
+        families.setdefault(level.family, []).append(level)
+    levels = [level for family in families.values() for level in family]
+    p_values = [
+        p for family in families.values() for p in compare_with_others([scores[level] for level in family])
+    ]
+    return {level for level, p in zip(levels, adjust(p_values), strict=True) if p < LEVEL}
 
 
 def list_weak_spots(groups: Iterable[MetricResults]) -> list[WeakSpot]:

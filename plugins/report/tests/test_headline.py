@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from t2i_core.results.looks import StoppedComparison
 from t2i_core.results.result import Comparison, Result, Score
 from t2i_core.results.sample_need import SampleNeed
 from t2i_core.results.verdict import LEVEL
+from t2i_report.answers import answer
+from t2i_report.citation import Citation
+from t2i_report.forest import draw_forests
 from t2i_report.headline import Headline, write_headline
 from t2i_report.metric_results import MetricResults, group_results
 
@@ -183,14 +187,51 @@ def test_several_models_may_be_the_best() -> None:
     assert write(results, pairs).title == "a or b is the best of 3 models on share"
 
 
-def test_settings_of_one_model_are_named_by_what_varies() -> None:
+def test_settings_of_one_model_are_named_by_their_labels_as_everywhere_on_the_page() -> None:
     results = [
         result(f"sd2 steps=20 guidance={g}", s, model="sd2", settings={"steps": 20, "guidance": g})
         for g, s in ((3, 0.4), (5, 0.9), (9, 0.5))
     ]
     labels = [each.label for each in results]
     pairs = [comparison(labels[1], labels[0], 0.5, 0.001), comparison(labels[1], labels[2], 0.4, 0.001)]
-    assert write(results, pairs).title == "guidance=5 is the best of 3 settings of sd2 on share"
+    assert write(results, pairs).title == "sd2 steps=20 guidance=5 is the best of 3 settings of sd2 on share"
+
+
+def test_a_model_is_not_the_best_while_a_pair_of_it_is_open() -> None:
+    """a is surely better than b, and b than c, but a and c are undecided."""
+    results = [result("a", 0.9), result("b", 0.8), result("c", 0.7)]
+    pairs = [comparison("a", "b", 0.1, 0.01), comparison("b", "c", 0.1, 0.01), comparison("a", "c", 0.2, 0.06)]
+    found = write(results, pairs)
+    assert found.title == "a may be the best of 3 models on share"
+    assert "surely better than 1 of the 2 others" in found.sentences[0]
+    (line,) = answer(group_results(results, pairs, {}, {}, {}), [], Citation("t2i")).best
+    assert (line.who, line.is_sure) == ("a", False)
+
+
+def test_several_models_that_are_not_compared() -> None:
+    results = [result("a", 0.9), result("b", 0.8), result("c", 0.7)]
+    found = write(results)
+    assert found.title == "3 models are not compared on share"
+    assert found.sentences[0].endswith("0.900 [0.800, 1.000]; it is not compared with the other 2.")
+    (line,) = answer(group_results(results, [], {}, {}, {}), [], Citation("t2i")).best
+    assert (line.who, line.is_sure) == ("not compared", False)
+
+
+def test_prompts_that_are_still_needed_count_from_those_that_both_models_share() -> None:
+    (group,) = group_results(PAIR, [comparison("new", "old", 0.04, 0.4, **NEED)], {}, {}, {})
+    assert "about 200 more prompts" in write_headline([group]).sentences[0]
+    assert "about 210 more prompts" in write_headline([replace(group, shared_prompts=10)]).sentences[0]
+
+
+def test_scores_that_people_correct_ask_for_no_prompts() -> None:
+    results = [result("new", 0.7, correction=corrected(0.6)), result("old", 0.4, correction=corrected(0.5))]
+    difference = corrected(0.1, CorrectedDifference, p_adjusted=0.3, p_unadjusted=0.3)
+    pairs = [comparison("new", "old", 0.04, 0.3, correction=difference, **NEED)]
+    (own,) = draw_forests(group_results(results, pairs, {}, {}, {}), [])
+    assert own.group.is_corrected
+    assert own.need is None
+    (judged,) = draw_forests(group_results(PAIR, [comparison("new", "old", 0.04, 0.3, **NEED)], {}, {}, {}), [])
+    assert "220 prompts" in (judged.need or "")
 
 
 def test_no_sure_difference_between_several_models() -> None:

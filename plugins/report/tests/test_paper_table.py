@@ -268,6 +268,16 @@ def test_a_note_says_which_columns_are_corrected_and_by_which_labels(
     assert "by the judge alone: bright: shade" in note.text
 
 
+def test_settings_of_a_sweep_are_rows(make_run: MakeRun, resolver: StaticResolver) -> None:
+    settings = {f"paint level={level}": {"level": level} for level in (40, 90, 180)}
+    run = make_run(models=settings)
+    table = make_paper_table([run], resolver)
+    assert [name for name, _ in table.rows] == list(settings)
+    assert all(name in format_paper_table(table, "markdown") for name in settings)
+    (group,) = collect_groups([run], resolver)
+    assert {(each.a, each.b) for each in group.comparisons} == {(each.a, each.b) for each in run.comparisons}
+
+
 def test_results_of_different_protocols_stand_in_different_columns(
     make_run: MakeRun, resolver: StaticResolver
 ) -> None:

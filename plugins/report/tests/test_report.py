@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from t2i_core.api import Need
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.results.number_format import format_p_value
 from t2i_core.results.run import Run, load_finished_run
-from t2i_core.testing import StaticResolver
+from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_report.command import report_app
 from t2i_report.gallery import gallery
 from t2i_report.judges import read_judges
 from t2i_report.report import write_report
 from typer.testing import CliRunner
+
+from .conftest import BRIGHT, LISTED, PAINT, BrightOptions, MakeRun
 
 
 def page(target: Path, resolver: Any, *runs: Run) -> tuple[str, list[str]]:
@@ -82,6 +85,30 @@ def test_one_broken_metric_is_told_and_the_other_ones_analyses_are_there(shown: 
     figure = re.search(r'<svg class="figure".*?</svg>', analysis, re.DOTALL)[0]
     assert "<title>prompt: " in figure
     assert 'fill="var(--figure-text,' in figure  # it follows the theme of the page
+
+
+def test_settings_of_a_sweep_have_one_name_everywhere(
+    make_run: MakeRun, resolver: StaticResolver, tmp_path: Path
+) -> None:
+    settings = {f"paint level={level}": {"level": level} for level in (60, 110, 200)}
+    text, _ = page(tmp_path / "sweep.html", resolver, make_run(models=settings))
+    assert data_of(text)["models"] == list(settings)
+    assert [label for label in settings if f'<th scope="row">{label}</th>' not in text] == []
+    assert re.findall(r"(?<!paint )level=(?:60|110|200)", text) == []
+
+
+def test_a_bound_that_an_option_has_counts_as_a_bound(shared_run: Run, tmp_path: Path) -> None:
+    class Bounded(BrightOptions):
+        top: float = 1.0
+
+    named = replace(
+        BRIGHT, options=Bounded, measures=(replace(BRIGHT.measures[0], high="top"), *BRIGHT.measures[1:])
+    )
+    sections = []
+    for name, info in (("number", BRIGHT), ("option", named)):
+        text, _ = page(tmp_path / f"{name}.html", StaticResolver(info, PAINT, LISTED, TEST_JUDGE), shared_run)
+        sections.append(re.search(r'<section id="mistakes".*?</section>', text, re.DOTALL)[0])
+    assert sections[0] == sections[1]
 
 
 def test_failures_stand_with_their_reasons(shown: Any) -> None:
