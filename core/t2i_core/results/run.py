@@ -293,6 +293,8 @@ def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
         BadFolder: If it holds no run, or one of its files is not valid.
     """
     folder = Path(folder)
+    if folder.is_file():
+        raise BadFolder(f"{folder}: not a run folder but a file; name a folder that t2i runs lists")
     data = read_manifest(folder)
     if data is None:
         if not folder.exists():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from t2i_core.results.manifest import Manifest
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
 
@@ -22,12 +24,14 @@ class Citation:
         signatures: The signature lines of results, each with its metric; with the models, if their lines differ.
         entries: BibTeX of the metrics' papers, without repetitions.
         sources: Papers or sources of metrics without BibTeX, by metric.
+        recipe: The request as a recipe, for a command that names a file which the reader lacks.
     """
 
     command: str
     signatures: Sequence[tuple[str, str]] = ()
     entries: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()
+    recipe: str = ""
 
     @property
     def bibtex(self) -> str:
@@ -46,7 +50,11 @@ def cite_run(run: Run, groups: Sequence[MetricResults]) -> Citation:
     entries = dict.fromkeys(info.about.bibtex.strip() for info in infos.values() if info.about.bibtex)
     sources = [(name, i.about.citation) for name, i in infos.items() if i.about.citation and not i.about.bibtex]
     return Citation(
-        _write_command(run.manifest.command), list(_list_signatures(run.results)), list(entries), sources
+        _write_command(run.manifest.command),
+        list(_list_signatures(run.results)),
+        list(entries),
+        sources,
+        _write_recipe(run.manifest),
     )
 
 
@@ -59,6 +67,24 @@ def _list_signatures(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     for title, lines in by_title.items():
         for line, labels in lines.items():
             yield (title if len(lines) == 1 else f"{title} of {', '.join(labels)}"), line
+
+
+def _write_recipe(manifest: Manifest) -> str:
+    """Return the request of a run as a recipe: each value as JSON, which YAML includes."""
+    models = [
+        {
+            "model": each.name,
+            "label": label,
+            **({"settings": each.settings} if each.settings else {}),
+        }
+        for label, each in manifest.models.items()
+        if each.perturbation is None
+    ]
+    request = manifest.request.model_dump(exclude_defaults=True)
+    named = {each.name for each in manifest.models.values()}  # existing images bring their own prompts
+    request["prompts"] = [source for source in request["prompts"] if source not in named]
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in request.items() if value != []]
+    return "\n".join([*lines, "models:", *(f"  - {json.dumps(model, ensure_ascii=False)}" for model in models)])
 
 
 def _write_command(words: Sequence[str]) -> str:

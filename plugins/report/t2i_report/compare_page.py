@@ -23,7 +23,7 @@ from .gallery import Gallery, GalleryColumn, ShownImage, gallery
 from .image_reasons import list_reasons
 from .metric_results import MetricResults, find_tasks
 from .mistakes import group_mistakes
-from .names import model_names, run_names
+from .names import model_names, run_names, shorten_reasons
 from .only_one import split_metrics
 from .page import write_page
 from .paper_differences import find_signature
@@ -73,7 +73,9 @@ def write_comparison(
         summaries=[summary],
         records=records,
         notes=list(_list_notes(found)),
-        example=choose_example(mistakes, columns.locate(summary.answers.spots), columns.shown.tables),
+        example=choose_example(
+            mistakes, columns.locate(summary.answers.spots), columns.shown.tables, pictures.encode
+        ),
         faults=faults,
         pictures=pictures,
         n_images=len(columns.cells),
@@ -84,7 +86,7 @@ def write_comparison(
         gallery=lambda: {
             "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
             "side": side,
-            **columns.plain(pictures.damaged, values),
+            **columns.plain(shorten_reasons(pictures.damaged, runs), values),
             "evidence": list_titles(overlays),
             "because": list(list_reasons(values, columns.shown)),
         },

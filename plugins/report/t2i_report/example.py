@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -27,7 +27,10 @@ class TypicalMistake:
 
 
 def choose_example(
-    mistakes: Mapping[str, Sequence[MistakeGroup]], spots: Sequence[WeakSpot], tables: Sequence[pd.DataFrame]
+    mistakes: Mapping[str, Sequence[MistakeGroup]],
+    spots: Sequence[WeakSpot],
+    tables: Sequence[pd.DataFrame],
+    read: Callable[[int], str] = str,
 ) -> TypicalMistake | None:
     """Return a picture with a reason, of a level at which its model is weakest if there is one.
 
@@ -36,6 +39,7 @@ def choose_example(
         spots: The weak spots, with titles and models as the gallery has them. One that is clear, or has a narrow
             interval, is tried first.
         tables: The measurements of the runs, as the gallery has them.
+        read: Returns a picture of the gallery, or nothing if it cannot be read; then another one is preferred.
     """
     found = [
         TypicalMistake(metric, example.because or " ".join(text for text, _ in group.words), example)
@@ -55,7 +59,8 @@ def choose_example(
         if each.metric == spot.metric and each.example.image.prompt_key in prompts
     ]
     of_models = [each for model, each in of_spots if each.example.image.model == model]
-    return next(iter([*of_models, *(each for _, each in of_spots), *explained]), None)
+    ordered = [*of_models, *(each for _, each in of_spots), *explained]
+    return next((each for each in ordered if read(each.example.place)), next(iter(ordered), None))
 
 
 def _list_prompts(spot: WeakSpot, tables: Sequence[pd.DataFrame]) -> set[str]:

@@ -58,6 +58,11 @@ class ShownImage:
         return self.picture is not None and self.picture.refused is None
 
     @property
+    def is_there(self) -> bool:
+        """True if it has a picture that may be read, and its file was not removed."""
+        return self.picture is not None and self.may_be_shown and self.picture.path.is_file()
+
+    @property
     def prompt_key(self) -> str:
         """Id and text of the prompt; prompts of different runs may have the same id."""
         return f"{self.prompt}\0{self.text}"

@@ -212,7 +212,7 @@ class MistakeFinder:
         ]
         found.sort(
             key=lambda e: (
-                self.metric.sign * e.value, not e.image.may_be_shown, e.overlay is None, e.right is None
+                self.metric.sign * e.value, not e.image.is_there, e.overlay is None, e.right is None
             )
         )  # fmt: skip
         first: dict[str, MistakeExample] = {}  # of each prompt one, before others of the same prompt

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 
 from t2i_core.results.run import Run
 
@@ -78,4 +79,12 @@ def _images(run: Run) -> dict[str, dict[_Place, str]]:
     there = samples.loc[samples["status"] == "ok", ["model", "prompt", "text", "seed", "digest"]]
     for model, prompt, text, seed, digest in there.itertuples(index=False, name=None):
         found.setdefault(model, {})[prompt, str(text), int(seed)] = digest
+    return found
+
+
+def shorten_reasons(reasons: Mapping[int, str], runs: Sequence[Run]) -> dict[int, str]:
+    """Return reasons with the paths of files in runs relative to the run: a page is read on other machines."""
+    found = dict(reasons)
+    for run in runs:
+        found = {place: why.replace(f"{run.folder}{os.sep}", "") for place, why in found.items()}
     return found

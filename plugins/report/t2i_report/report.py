@@ -27,7 +27,7 @@ from .image_reasons import list_reasons
 from .looks import analyze_looks
 from .method import MOST_ROWS
 from .mistakes import find_mistakes, group_mistakes
-from .names import model_names, run_names
+from .names import model_names, run_names, shorten_reasons
 from .page import write_page
 from .reported_run import ReportedRun, group_run, record_run, settle_measures
 from .summary import ResultSummary, summarize
@@ -110,7 +110,7 @@ def write_report(
     values = read_values(runs, shown, measures)
     mistakes = group_mistakes(find_mistakes(values, shown, overlays))
     spots = [
-        replace(spot, metric=titles[spot.metric], model=names[spot.model])
+        replace(spot, metric=titles[spot.metric], model=names.get(spot.model, spot.model))
         for report, titles, names in zip(reports, shown.titles, model_names(runs), strict=True)
         for spot in report.summary.answers.spots
     ]
@@ -126,12 +126,12 @@ def write_report(
         gallery=lambda: {
             "id": digest_data([run.manifest.plan for run in runs]),
             "side": side,
-            **shown.plain(pictures.damaged),
+            **shown.plain(shorten_reasons(pictures.damaged, runs)),
             "evidence": list_titles(overlays),
             "because": list(list_reasons(values, shown)),
         },
         mistakes=mistakes,
-        example=choose_example(mistakes, spots, shown.tables),
+        example=choose_example(mistakes, spots, shown.tables, pictures.encode),
         overlays=overlays,
         templates=lambda: list_templates(overlays),
         most_rows=MOST_ROWS,

@@ -27,7 +27,8 @@ def write_sentences(
     """
     known = [group for group in groups if group.scored]
     if failed is not None:
-        yield f"The run failed: {failed.rstrip('.')}."
+        what, reasons, _ = failed.partition("; failures.csv says why")  # their paths make no paragraph
+        yield f"The run failed: {what.rstrip('.')}{'; see Failures below' if reasons else ''}."
         if known:
             yield "The scores are those of the samples that have a value."
     yield from _describe_single([group for group in known if len(group.scored) == 1])

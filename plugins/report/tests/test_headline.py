@@ -243,11 +243,15 @@ def test_no_sure_difference_between_several_models() -> None:
 
 def test_a_failed_run_says_so_first() -> None:
     results = [result("new", 0.7, n_ok=30, n_failed=10), result("old", 0.4)]
-    found = write(results, [comparison("new", "old", 0.3, 0.01)], failed="10 of 80 samples failed")
+    found = write(
+        results,
+        [comparison("new", "old", 0.3, 0.01)],
+        failed="10 of 80 samples failed; failures.csv says why: 10 x /a/b.png: gone",
+    )
     assert found.is_failed
     assert found.title == "The run failed; on what it measured: new is better than old on share"
     assert found.sentences[:2] == [
-        "The run failed: 10 of 80 samples failed.",
+        "The run failed: 10 of 80 samples failed; see Failures below.",
         "The scores are those of the samples that have a value.",
     ]
     assert found.sentences[-1] == "10 of 80 samples have no value on share."

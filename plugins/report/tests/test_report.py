@@ -15,13 +15,17 @@ import pytest
 from PIL import Image as PILImage
 from t2i_core.api import Need
 from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.io.yaml_file import load_yaml
+from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_p_value
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
+from t2i_report.citation import cite_run
 from t2i_report.command import report_app
 from t2i_report.gallery import gallery
 from t2i_report.judges import read_judges
 from t2i_report.report import write_report
+from t2i_report.reported_run import group_run
 from typer.testing import CliRunner
 
 from .conftest import BRIGHT, LISTED, PAINT, BrightOptions, MakeRun
@@ -264,3 +268,28 @@ def test_a_run_of_images_alone_has_a_gallery(make_run: Any, resolver: Any, tmp_p
     assert (len(data["model"]), data["measures"], data["facets"]) == (8, [], [])
     assert "<p>No scores.</p>" in text
     assert warnings == []
+
+
+def test_the_request_is_a_recipe(shown: Any, shared_run: Run, resolver: StaticResolver) -> None:
+    groups = group_run(shared_run, list_metrics(shared_run, resolver))
+    recipe = load_yaml(cite_run(shared_run, groups).recipe)
+    assert [(each["model"], each["label"]) for each in recipe["models"]] == [("paint", "dark"), ("paint", "light")]
+    assert recipe["models"][0]["settings"]["level"] == 60
+    assert recipe["seeds"] == shared_run.manifest.request.seeds
+    assert "Its models and settings as a recipe" in shown[0]
+
+
+def test_a_picture_that_is_gone_is_named_within_its_run(make_run: Any, tmp_path: Path, resolver: Any) -> None:
+    run = make_run(metrics="bright")
+    for image in (run.folder / "images").rglob("*.*"):
+        image.unlink()
+    text, warnings = page(tmp_path / "page.html", resolver, run)
+    assert str(run.folder) in warnings[0]
+    assert str(run.folder) not in json.dumps(data_of(text)["why"])
+    assert all(why.startswith("images") for why in data_of(text)["why"].values() if "cannot be read" in why)
+
+
+def test_a_page_is_no_run_folder(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("")
+    with pytest.raises(BadFolder, match=r"page\.html: not a run folder but a file"):
+        load_finished_run(tmp_path / "page.html")
