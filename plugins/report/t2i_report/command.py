@@ -150,6 +150,9 @@ def report(
             from .paper_table import make_paper_table
             from .tables import write_text
 
+            for run in read:
+                if run.failed is not None:
+                    _warn(f"{run.path}: the run failed: {run.failed}")
             made = make_paper_table(read, installed_resolver(), columns or [], digits, uncertainty or "bounds")
             write_text(format_paper_table(made, how), out)
         case "csv" | "parquet" | "json":
