@@ -38,9 +38,9 @@ class DetectorAnswerer(ColouredDetector):
 
     def answers(self, capability: Capability, queries: list[Query]) -> list[Any]:
         """Return the answers to a batch of questions."""
-        images = {query.images[0].digest: query.images[0] for query in queries if len(query.images) == 1}
-        self._seen = {digest: seen for digest, seen in self._seen.items() if digest in images}
-        new = [digest for digest in images if digest not in self._seen]
+        images = {query.images[0].identity: query.images[0] for query in queries if len(query.images) == 1}
+        self._seen = {key: seen for key, seen in self._seen.items() if key in images}
+        new = [key for key in images if key not in self._seen]
         self._seen |= zip(new, self.detect([Query((images[each],)) for each in new]), strict=True)
         return [self._answer(query) for query in queries]
 
@@ -50,7 +50,7 @@ class DetectorAnswerer(ColouredDetector):
         question = VisualQuestion.of(query)
         try:
             asked = read_question(question, self._vocabulary)
-            return answer_by_detections(question, asked, self._seen[query.images[0].digest])
+            return answer_by_detections(question, asked, self._seen[query.images[0].identity])
         except (UnreadText, UnansweredQuestion) as error:
             return Failure(
                 f"cannot answer {question.text!r}: {error}; this judge answers questions about objects, their "
