@@ -289,7 +289,7 @@ def test_a_picture_that_is_gone_is_named_within_its_run(make_run: Any, tmp_path:
     assert all(why.startswith("images") for why in data_of(text)["why"].values() if "cannot be read" in why)
 
 
-def test_a_page_is_no_run_folder(tmp_path: Path) -> None:
+def test_a_page_is_not_a_run_folder(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("")
     with pytest.raises(BadFolder, match=r"page\.html: not a run folder but a file"):
         load_finished_run(tmp_path / "page.html")
