@@ -165,8 +165,11 @@ def test_marks_say_their_values_under_the_pointer(browser: Any, pages: dict[str,
     opened = open_page(browser, pages["two"])
     tip = opened.page.locator("#tip")
     assert tip.is_hidden()
-    opened.page.locator('#models .role-mark [role="graphics-symbol"]').first.hover()
-    assert tip.is_visible()
+    mark = opened.page.locator('#models .role-mark [role="graphics-symbol"]').first
+    mark.scroll_into_view_if_needed()
+    opened.page.wait_for_timeout(300)  # a scroll that is told later would hide the text
+    mark.hover()
+    tip.wait_for(state="visible")
     text = tip.inner_text()
     assert "score: 0." in text
     assert "n: 15" in text  # the best one lost an image
