@@ -19,7 +19,7 @@ _NEVER = frozenset({"seed", _PROMPT})
 
 @dataclass(frozen=True)
 class Level:
-    """One level of a facet, or a score of its own name.
+    """One level of a facet, or a named score.
 
     Attributes:
         measure: Name of the measure.

@@ -293,7 +293,7 @@ class TestContract(JudgeContract):
 
     @pytest.fixture
     def text(self, info: JudgeInfo) -> str:
-        """A text with one of its own classes: questions about others are failures."""
+        """A text with a class that the detector knows: questions about others are failures."""
         assert info.labels is not None
         return f"a photo of a {info.labels(self.argument, info.options())[0].name}"
 
