@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -52,6 +53,24 @@ def _what_is_there_stays() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium under Playwright.
+
+    It ends with the module: as long as it lives, nothing else in this process can start an event loop.
+    """
+    names = ("chromium", "chromium-browser", "google-chrome")
+    executable = next((path for name in names if (path := shutil.which(name))), None)
+    if executable is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 def pytest_configure(config: pytest.Config) -> None:

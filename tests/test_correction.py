@@ -20,6 +20,7 @@ from t2i_core.api.mask import PackedMask
 from t2i_core.api.options import Options
 from t2i_core.api.resolver import installed_resolver
 from t2i_core.engine.request import ModelRequest
+from t2i_core.files.digest import digest_file
 from t2i_core.io.answers import HumanAnswer, ShownImages, read_answers, write_answers
 from t2i_core.io.rater_rules import Rules
 from t2i_core.results.corrected_run import correct_run
@@ -249,7 +250,7 @@ def test_facets_are_corrected_where_labels_suffice(world: Run, tmp_path: Path) -
     by_prompt = result.facets["tiam"]["prompt"]
     assert not any(score.correction for score in by_prompt.values())
     (whole,) = result.facets["tiam"]["n_objects"].values()
-    assert whole.correction == result.correction
+    assert whole.correction == result.correction.model_copy(update={"signature": None})
     found = result.facets["found"]["position"]
     assert found["1"].correction is not None
     assert found["2"].correction is None  # people see the second object in every image
@@ -261,6 +262,11 @@ def test_the_command_prints_what_is_corrected(world: Run, tmp_path: Path) -> Non
     shown = CliRunner().invoke(app, ["correct", str(world.folder), str(file), "--json"])
     found = json.loads(shown.stdout)
     assert found["results"][0]["correction"]["people"] == f"people:{file}"
+    assert (
+        found["results"][0]["correction"]
+        .pop("signature")
+        .endswith(f"|corrected:{file.name}#{digest_file(file)[:8]}")
+    )
     assert found["results"][0]["scores"]["tiam"]["correction"] == found["results"][0]["correction"]
     assert found["comparisons"][0]["correction"]["value"] > 0
     table = CliRunner().invoke(app, ["correct", str(world.folder), str(file)]).stdout

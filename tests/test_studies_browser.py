@@ -6,10 +6,9 @@ They see what is really drawn, and err at a known rate.
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -32,29 +31,13 @@ from t2i_people.page.study import VotingStudy
 from t2i_people.page.study_setup import StudyRequest, open_voting_study
 from typer.testing import CliRunner
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-pytestmark = [
-    pytest.mark.long,  # a browser votes
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
-]
+pytestmark = pytest.mark.long  # a browser votes
 SMALL = {"size": 64, "spp": 1, "workers": 1}
 PEOPLE = ("Ann", "Bob", "Cid")
 SOON = "((later) => { setTimeout = (act) => later(act, 0); })(setTimeout);"
 """Makes the page take answers at once, not only when the second click of a double click can no longer arrive."""
 Answer = Callable[[list[Truth], np.random.Generator], dict[str, str]]
 """What a simulated person answers about the images of a task."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture

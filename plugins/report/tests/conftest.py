@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -152,23 +151,6 @@ LISTED = PromptSourceInfo(
 RESOLVER = StaticResolver(BRIGHT, BROKEN, OWN, PAINT, LISTED, TEST_JUDGE)
 
 MakeRun = Callable[..., Run]
-
-CHROMIUM = next(
-    (path for n in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(n))), None
-)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium under Playwright."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="session")

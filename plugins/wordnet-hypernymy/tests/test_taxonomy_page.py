@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +35,6 @@ from t2i_wordnet_hypernymy.taxonomy_page.page import write_taxonomy
 from t2i_wordnet_hypernymy.wordnet import nouns
 from typer.testing import CliRunner
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 HOSTILE = "</script><img src=x onerror=\"document.title='stolen'\"><script>document.title='stolen'</script>"
 PROMPTS = (
     ("dog", "a dog", "dog.n.01"),
@@ -182,58 +180,52 @@ def _with_folder() -> StaticResolver:
 
 
 @pytest.mark.long
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 @pytest.mark.parametrize(("most", "missing"), [(0, 0), (1, 4)])
-def test_images_are_reported_missing_only_if_wanted(tmp_path: Path, run: Run, most: int, missing: int) -> None:
-    from playwright.sync_api import sync_playwright
-
+def test_images_are_reported_missing_only_if_wanted(
+    browser: Any, tmp_path: Path, run: Run, most: int, missing: int
+) -> None:
     content = collect_content(run, nouns(), most)
     bare = [replace(node, prompts=[replace(p, pictures=[[], []]) for p in node.prompts]) for node in content.nodes]
     write_taxonomy(replace(content, nodes=bare), tmp_path / "page.html", 24, print)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.goto((tmp_path / "page.html").as_uri() + "#dog.n.01")
-        assert tab.locator(".model").count() == 2 * 2  # prompts, models
-        assert tab.get_by_text("No image.").count() == missing
-        browser.close()
+    tab = browser.new_page()
+    tab.goto((tmp_path / "page.html").as_uri() + "#dog.n.01")
+    assert tab.locator(".model").count() == 2 * 2  # prompts, models
+    assert tab.get_by_text("No image.").count() == missing
+    tab.close()
 
 
 @pytest.mark.long
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_the_page_is_used_with_the_keyboard(page: Path, width: int, scheme: Any) -> None:
-    from playwright.sync_api import expect, sync_playwright
+def test_the_page_is_used_with_the_keyboard(browser: Any, page: Path, width: int, scheme: Any) -> None:
+    from playwright.sync_api import expect
 
     corgi = re.compile("^corgi")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        said: list[str] = []
-        asked: list[str] = []
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.on("request", lambda request: asked.append(request.url))
-        tab.goto(page.as_uri())
-        assert tab.locator("h2").inner_text().startswith("cat")  # the first synset of the run, by name
-        tab.fill("#search", "DOG.N")
-        tab.press("#search", "Enter")
-        tab.locator("#detail").get_by_text("dog.n.01", exact=True).wait_for()
-        assert tab.locator(".model img").count() == 2 * 2 * 2  # prompts, models, images
-        tab.wait_for_function("[...document.querySelectorAll('.model img')].every((i) => i.naturalWidth === 24)")
-        assert HOSTILE in tab.locator("h3").nth(1).inner_text()
-        tab.press("#search", "Escape")
-        tab.locator('#tree [tabindex="0"]').focus()
-        for key in ("ArrowRight", "ArrowDown", "Enter"):
-            tab.keyboard.press(key)
-        expect(tab.locator("h2")).to_have_text(corgi)
-        tab.locator("dl").get_by_role("link", name="dog", exact=True).click()
-        tab.locator("#detail").get_by_text("dog.n.01", exact=True).wait_for()
-        tab.go_back()
-        expect(tab.locator("h2")).to_have_text(corgi)
-        tab.keyboard.press("Home")
-        assert tab.evaluate("document.documentElement.scrollWidth") == width
-        assert tab.title() == "t2i taxonomy: run"
-        assert not said
-        assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
-        browser.close()
+    tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    said: list[str] = []
+    asked: list[str] = []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(page.as_uri())
+    assert tab.locator("h2").inner_text().startswith("cat")  # the first synset of the run, by name
+    tab.fill("#search", "DOG.N")
+    tab.press("#search", "Enter")
+    tab.locator("#detail").get_by_text("dog.n.01", exact=True).wait_for()
+    assert tab.locator(".model img").count() == 2 * 2 * 2  # prompts, models, images
+    tab.wait_for_function("[...document.querySelectorAll('.model img')].every((i) => i.naturalWidth === 24)")
+    assert HOSTILE in tab.locator("h3").nth(1).inner_text()
+    tab.press("#search", "Escape")
+    tab.locator('#tree [tabindex="0"]').focus()
+    for key in ("ArrowRight", "ArrowDown", "Enter"):
+        tab.keyboard.press(key)
+    expect(tab.locator("h2")).to_have_text(corgi)
+    tab.locator("dl").get_by_role("link", name="dog", exact=True).click()
+    tab.locator("#detail").get_by_text("dog.n.01", exact=True).wait_for()
+    tab.go_back()
+    expect(tab.locator("h2")).to_have_text(corgi)
+    tab.keyboard.press("Home")
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+    assert tab.title() == "t2i taxonomy: run"
+    assert not said
+    assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
+    tab.close()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,23 +11,7 @@ from t2i_core.io.rater_rules import Rules
 from t2i_people.page.form_choice import choose_form
 from t2i_people.page.study_file import read_form
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
-pytestmark = [
-    pytest.mark.long,  # a browser votes
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
-]
-
-
-@pytest.fixture(scope="module")  # a second Playwright in this process would not start
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
+pytestmark = pytest.mark.long  # a browser votes
 
 SOON = "((later) => { setTimeout = (act) => later(act, 0); })(setTimeout);"
 """Makes a page take answers at once, not only when the second click of a double click can no longer arrive."""
