@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {"api", "files", "io", "results", "statistics", "testing"}
 """The rooms of core that others may import."""
 
-LIBRARY = "t2i_torch_support"
-"""The plugin without hooks that others import."""
+LIBRARIES = {"t2i_torch_support", "t2i_web_support"}
+"""The plugins without hooks that others import."""
 
 ROOT_NAMES = {"CheckpointScorer", "ModelRequest", "Request", "Run", "evaluate", "load_run"}
 
@@ -117,7 +117,7 @@ def test_scripts_of_plugins_import_no_other_plugin() -> None:
     for file in [*ROOT.glob("plugins/*/training/**/*.py"), *ROOT.glob("plugins/*/benchmarks/**/*.py")]:
         (own,) = (folder.name for folder in (ROOT / "plugins" / file.relative_to(ROOT).parts[1]).glob("t2i_*"))
         packages = {module.partition(".")[0] for module, _ in list_imports(file.read_text(encoding="utf-8"))}
-        if others := packages & plugins - {own, LIBRARY}:
+        if others := packages & plugins - {own, *LIBRARIES}:
             found[file.relative_to(ROOT).as_posix()] = others
     assert found == OTHER_PLUGINS
 

@@ -29,6 +29,7 @@ LIGHT = (
         "text-rendering",
         "tiam",
         "torch-support",
+        "web-support",
     ),
     "wordnet-hypernymy",
     "yaml-benchmarks",

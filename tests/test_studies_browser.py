@@ -26,9 +26,9 @@ from t2i_core.io.rater_rules import Rules
 from t2i_people.page.app import make_app
 from t2i_people.page.form_choice import choose_form
 from t2i_people.page.guard import Access
-from t2i_people.page.serve import listen, make_server
 from t2i_people.page.study import VotingStudy
 from t2i_people.page.study_setup import StudyRequest, open_voting_study
+from t2i_web_support.server import listen, make_server
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long  # a browser votes

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-LIBRARIES = {"torch-support"}
+LIBRARIES = {"torch-support", "web-support"}
 """Folders of libraries: they offer no component, and have no hooks."""
 PLUGINS = sorted(
     path.parent

@@ -6,13 +6,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
-from t2i_core.api.text import escape_control_characters
 from t2i_core.results.figures.look import PAGE_STYLE
 from t2i_core.results.html_parts import embed_json, make_policy
-from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.output_file import write_atomically
+from t2i_web_support.templates import make_environment, read_style
 
 SCRIPTS = ("hover.js", "copy.js", "pictures.js", "gallery.js", "side_by_side.js")
 """Scripts of a page, in the order in which they run. Each does nothing on a page without its elements."""
@@ -20,26 +18,6 @@ SCRIPTS = ("hover.js", "copy.js", "pictures.js", "gallery.js", "side_by_side.js"
 STYLES = ("page.css", "pictures.css")
 
 _STATIC = files(__package__) / "static"
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader(__package__), autoescape=True, undefined=jinja2.StrictUndefined,
-        finalize=lambda value: escape_control_characters(value) if type(value) is str else value,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {
-        "number": format_number,
-        "interval": format_interval,
-        "p_value": format_p_value,
-        "whole": _escape_lines,
-    }
-    return environment
-
-
-def _escape_lines(text: str) -> Markup:
-    """Return a text with control characters escaped, except line ends."""
-    return Markup("\n").join(escape_control_characters(line) for line in text.split("\n"))
 
 
 def _read_static(name: str) -> str:
@@ -62,7 +40,7 @@ def write_page(target: Path, template: str, **known: Any) -> None:
     Raises:
         BadFolder: If the file cannot be written.
     """
-    style = PAGE_STYLE + "".join(map(_read_static, STYLES))
+    style = PAGE_STYLE + read_style() + "".join(map(_read_static, STYLES))
     script = "".join(map(_read_static, SCRIPTS))
     known |= {
         "style": Markup(style),
@@ -74,5 +52,5 @@ def write_page(target: Path, template: str, **known: Any) -> None:
         write_atomically(target) as part,
         part.open("w", encoding="utf-8", newline="\n", errors="backslashreplace") as file,
     ):
-        for text in _environment().get_template(template).generate(known):
+        for text in make_environment(__package__).get_template(template).generate(known):
             file.write(text)

@@ -15,10 +15,12 @@ from starlette.routing import Route
 from t2i_core.api.errors import T2IError
 from t2i_core.files.image_file import DamagedImage
 from t2i_core.io.rater_rules import SEVERAL
+from t2i_web_support.guard import Guard
+from t2i_web_support.static_files import make_static_routes, read_static_files
 
 from .annotator_progress import AnnotatorProgress
-from .guard import Access, Guard
-from .pages import fault, form_of, render, static_routes
+from .guard import Access
+from .pages import fault, form_of, render
 from .records import Annotator
 from .sign_in import Entrance, uninvited
 from .study import VotingStudy
@@ -44,7 +46,7 @@ def make_app(study: VotingStudy, access: Access, say: Callable[[str], None]) -> 
     """
     entrance = Entrance(study.store, access)
     page = _Page(study, access, entrance, say)
-    routes = [*page.routes, *entrance.routes, *static_routes()]
+    routes = [*page.routes, *entrance.routes, *make_static_routes(read_static_files(__package__))]
     limit = Middleware(RequestBodyLimitMiddleware, max_body_size=LONGEST_FORM)
     errors = {404: page.not_found, 405: page.not_found, T2IError: page.unable}
     return Guard(Starlette(routes=routes, middleware=[limit], exception_handlers=errors), access)

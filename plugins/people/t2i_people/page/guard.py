@@ -1,4 +1,4 @@
-"""Access control of the page: tokens, checks of requests, and security headers."""
+"""Access control of the page: tokens and checks of requests."""
 
 from __future__ import annotations
 
@@ -8,23 +8,9 @@ import secrets
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-HEADERS = {
-    "content-security-policy": (
-        "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-}
-LOCAL = ("localhost", "127.0.0.1", "[::1]")
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from t2i_web_support.guard import is_local_host, refuse_host
 
 
 @dataclass(frozen=True)
@@ -69,15 +55,19 @@ class Access:
         """Return whether this study sent a form to this annotator."""
         return secrets.compare_digest(self.form_token(whose).encode(), token.encode())
 
-    def serves(self, host: str) -> bool:
-        """Return whether a request for this host name may be answered.
+    def refuse(self, method: str, headers: Headers) -> Response | None:
+        """Return the answer to a request for another host, or to a form from another site; None for others."""
+        if not self._serves(headers.get("host", "")):
+            return refuse_host()
+        if method not in ("GET", "HEAD") and not self.is_own_page(headers):
+            return PlainTextResponse("This form was sent from another site.", 403)
+        return None
 
-        This prevents DNS rebinding: another site could let its name resolve to this machine, and its pages could
-        then read everything that needs no token.
-        """
+    def _serves(self, host: str) -> bool:
+        """Return whether a request for this host name may be answered."""
         if self.url is not None:
             return host == urlsplit(self.url).netloc
-        return self.invitation is not None or _without_port(host) in LOCAL
+        return self.invitation is not None or is_local_host(host)
 
     def is_own_page(self, headers: Headers) -> bool:
         """Return whether a form was sent from this site, according to the browser's headers.
@@ -89,36 +79,3 @@ class Access:
             there = self.url and urlsplit(self.url).netloc
             return urlsplit(origin).netloc == (there or headers.get("host", ""))
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
-
-
-def _without_port(host: str) -> str:
-    name, _, port = host.rpartition(":")
-    return name if name and port.isdigit() else host
-
-
-class Guard:
-    """Middleware that rejects requests for other hosts and forms from other sites, and sets security headers."""
-
-    def __init__(self, app: ASGIApp, access: Access) -> None:
-        self._app, self._access = app, access
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            return
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("cache-control", "no-store")
-            await send(message)
-
-        app = self._app
-        headers = Headers(scope=scope)
-        if not self._access.serves(headers.get("host", "")):
-            app = PlainTextResponse("There is no such site here.", 421)
-        elif scope["method"] not in ("GET", "HEAD") and not self._access.is_own_page(headers):
-            app = PlainTextResponse("This form was sent from another site.", 403)
-        await app(scope, receive, send_with_headers)

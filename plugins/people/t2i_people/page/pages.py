@@ -1,15 +1,12 @@
-"""Templates, static files and forms of the page."""
+"""Templates and forms of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.resources import files
 from urllib.parse import parse_qsl
 
 import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
 from t2i_core.api.text import escape_control_characters
 
 
@@ -33,22 +30,6 @@ def render(template: str, status: int = 200, /, **known: object) -> Response:
 def fault(status: int, message: str) -> Response:
     """Return an error page."""
     return render("fault.html", status, fault=message)
-
-
-_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
-
-
-def _static(name: str, content: bytes) -> Callable[[Request], Response]:
-    def send(request: Request) -> Response:
-        return Response(content, media_type=_TYPES[name.rpartition(".")[2]])
-
-    return send
-
-
-def static_routes() -> list[Route]:
-    """Return routes of the static files, which are read once; no request names a file."""
-    found = {f"/{file.name}": file.read_bytes() for file in (files(__package__) / "static").iterdir()}
-    return [Route(name, _static(name, content)) for name, content in found.items()]
 
 
 MOST_FIELDS = 200

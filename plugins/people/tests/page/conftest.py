@@ -22,13 +22,14 @@ from t2i_core.engine.run import run_plan
 from t2i_core.io.rater_rules import Rules
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_people.page.app import make_app
-from t2i_people.page.connections import Limits
 from t2i_people.page.form_choice import show_people
 from t2i_people.page.forms import compare_models
-from t2i_people.page.guard import Access, Guard
-from t2i_people.page.serve import listen, make_server
+from t2i_people.page.guard import Access
 from t2i_people.page.study import VotingStudy
 from t2i_people.page.study_setup import StudyRequest, open_voting_study
+from t2i_web_support.connections import Limits
+from t2i_web_support.guard import Guard
+from t2i_web_support.server import listen, make_server
 
 MakeRun = Callable[..., Path]
 

@@ -18,9 +18,10 @@ from t2i_core.io.answer_database import read_database
 from t2i_core.io.rater_rules import Rules
 from t2i_people.page import pictures
 from t2i_people.page.annotator_progress import ROUNDS
-from t2i_people.page.guard import HEADERS, Access
+from t2i_people.page.guard import Access
 from t2i_people.page.pictures import Shelf, StudyPicture
 from t2i_people.page.questions import better
+from t2i_web_support.guard import HEADERS
 
 LOCAL = "http://127.0.0.1:8765"
 

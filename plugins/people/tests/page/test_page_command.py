@@ -16,8 +16,8 @@ from t2i_core.io.rater_rules import Rules
 from t2i_people.command import app
 from t2i_people.page.forms import compare_models
 from t2i_people.page.pictures import read_material
-from t2i_people.page.serve import address, is_loopback, listen
 from t2i_people.page.study_setup import StudyRequest, open_voting_study
+from t2i_web_support.server import is_loopback, listen, make_address
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long  # each test starts the server
@@ -185,7 +185,7 @@ def test_where_the_page_is_reached():
         ("0.0.0.0", socket.gethostname(), False),
     ):
         with listen(host, 0) as at:
-            assert address(host, at) == f"http://{shown}:{at.getsockname()[1]}"
+            assert make_address(host, at) == f"http://{shown}:{at.getsockname()[1]}"
             assert is_loopback(at) == alone
 
 

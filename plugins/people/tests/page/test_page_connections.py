@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from t2i_people.page.connections import Limits, limits_of_process
+from t2i_web_support.connections import Limits, limits_of_process
 
 pytestmark = pytest.mark.long  # servers with a thousand connections
 

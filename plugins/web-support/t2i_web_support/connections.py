@@ -1,4 +1,4 @@
-"""Limits on the page's connections, so that clients which send or read nothing cannot keep voters out.
+"""Limits on a server's connections, so that clients which send or read nothing cannot keep others out.
 
 uvicorn has no limit on how long a client may take to send a request, nor on how many connections are open, so it
 runs out of file descriptors when somebody holds enough half-open connections. Here every connection that waits for
@@ -45,7 +45,7 @@ class Limits:
 
 
 def limits_of_process() -> Limits:
-    """Return limits that leave file descriptors for the votes and images, raising the process's own if allowed."""
+    """Return limits that leave file descriptors for the page's own files, raising the process's own if allowed."""
     try:
         import resource  # not on Windows, where sockets take no file descriptors
     except ImportError:
@@ -70,7 +70,7 @@ class OpenConnections:
         """Count a new connection. If there are too many, close one that waits for its client.
 
         Of the address with the most waiting connections, the one that has waited longest is closed. So a client
-        that holds many loses its own first, and a voter's connection waits only until its request has arrived.
+        that holds many loses its own first, and another connection waits only until its request has arrived.
         """
         self._open.add(connection)
         self.wait(connection)

@@ -1,0 +1,60 @@
+"""The address that a page is served at, and its server."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from ipaddress import ip_address
+
+from starlette.types import ASGIApp
+from t2i_core.api.errors import BadOption
+
+from .connections import LimitedServer, Limits, limits_of_process
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on this address.
+
+    Raises:
+        BadOption: If the address or port cannot be used.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise BadOption(f"--host {host}: this machine has no such address ({error}); name another") from error
+    found = socket.socket(family, kind, protocol)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind(address)
+        found.listen(2048)
+    except (OSError, OverflowError) as error:
+        found.close()
+        why = getattr(error, "strerror", None) or error
+        raise BadOption(
+            f"--host {host} --port {port}: {why}; name another port, or 0 for any that is free"
+        ) from error
+    return found
+
+
+def is_loopback(opened: socket.socket) -> bool:
+    """Return whether only this machine can reach a socket."""
+    return ip_address(opened.getsockname()[0]).is_loopback
+
+
+def make_address(host: str, at: socket.socket) -> str:
+    """Return the URL of a socket; with this machine's name if it listens on all addresses."""
+    where, port, *_ = at.getsockname()
+    if ip_address(where).is_unspecified:
+        host = socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def make_server(app: ASGIApp, limits: Limits | None = None) -> LimitedServer:
+    """Make the server of an application.
+
+    Args:
+        app: The page.
+        limits: Limits on its connections. If None, those that fit this process.
+    """
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    return LimitedServer(app, limits or limits_of_process())
