@@ -82,6 +82,7 @@ analyze gone
 analyze empty
 analyze damaged
 analyze altered
+runs --since soon
 people validate gone gone.csv
 people validate empty gone.csv
 generate --model simulator --prompts tiam-5-2 --sink coco-annotation

@@ -136,12 +136,35 @@ def list_runs(
     folder: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="Folder that holds runs. Default: t2i-runs.")
     ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", metavar="NAME", help="List only runs and scores of this metric.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="List only runs and scores of this model (name or label)."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="DATE|AGE",
+            help="List only runs started since then: 2026-11-20, or 7d, 12h, 2w ago.",
+        ),
+    ] = None,
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best",
+            help="List only the best score of each metric, among scores that were measured in the same way (with "
+            "equal signature lines).",
+        ),
+    ] = False,
     json: given.JsonOption = False,
 ) -> None:
     """List runs with their scores and disk use (same as `t2i runs`)."""
     from .runs import list_runs
 
-    list_runs(folder, json)
+    list_runs(folder, metric, model, since, best, json)
 
 
 @runs.command("show")

@@ -63,9 +63,15 @@ NameArgument = Annotated[
     ),
 ]
 RunsArgument = Annotated[
-    list[Path], typer.Argument(metavar="RUN", help="Run folders that t2i runs lists.", file_okay=False)
+    list[Path],
+    typer.Argument(
+        metavar="RUN", help="Runs, as t2i runs lists them: folders, or names in t2i-runs.", file_okay=False
+    ),
 ]
 RunArgument = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run folder that t2i runs lists.", file_okay=False)
+    Path,
+    typer.Argument(
+        metavar="RUN", help="A run, as t2i runs lists it: its folder, or its name in t2i-runs.", file_okay=False
+    ),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]

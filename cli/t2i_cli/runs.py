@@ -12,31 +12,38 @@ from t2i_core.api.terminal import console, make_table, print_json, shown, write_
 from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.run import Run, load_run, make_relative
-from t2i_core.results.run_list import UnreadableRun
+from t2i_core.results.run_list import ListedRun, UnreadableRun, parse_since, select_runs
 from t2i_core.results.run_list import list_runs as stored_runs
 from t2i_core.results.score_tables import print_looks, print_results
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
+from t2i_core.storage.runs_folder import RUNS_FOLDER, find_run_folder
 
 from .terminal import confirm
-
-DEFAULT = Path("t2i-runs")
-"""Folder for runs without `--out`."""
 
 _UNREADABLE = "unreadable"
 
 
-def list_runs(named: Path | None, as_json: bool) -> None:
-    """Print the runs of a folder. Raises BadFolder if a folder is named that does not exist."""
-    folder = named or DEFAULT
+def list_runs(
+    named: Path | None, metric: str | None, model: str | None, since: str | None, best: bool, as_json: bool
+) -> None:
+    """Print the runs of a folder, or a selection of them. See `select_runs` for the conditions.
+
+    Raises:
+        BadFolder: If a folder is named that does not exist.
+        BadOption: If `since` is not a time.
+    """
+    start = None if since is None else parse_since(since)
+    folder = named or RUNS_FOLDER
     if named and not named.is_dir():
         fault = "is not a folder" if named.exists() else "no such folder"
         raise BadFolder(f"{named}: {fault}; name a folder that holds runs")
-    runs = list(stored_runs(folder))
+    stored = list(stored_runs(folder))
+    runs = select_runs(stored, metric, model, start, best)
     if as_json:
         print_json([_describe_run(run) for run in runs])
         return
     if not runs:
-        write_line(f"no runs in {folder}")
+        write_line(f"none of the {len(stored)} runs in {folder} matches" if stored else f"no runs in {folder}")
         return
     _print_table(runs)
 
@@ -74,8 +81,9 @@ def remove_runs(folders: Sequence[Path], yes: bool) -> None:
         console().print(shown(f"{make_relative(run.folder)}: {what}"))
 
 
-def _load_removable(folder: Path) -> Run | UnreadableRun:
+def _load_removable(folder: Path) -> Run | ListedRun | UnreadableRun:
     """Return the run to remove, readable or not. Raises BadFolder if the folder holds no run or is a link."""
+    folder = find_run_folder(folder)
     run = next((run for run in stored_runs(folder) if run.folder == folder.absolute()), None)
     found = load_run(folder) if run is None else run
     check_removable(found.folder)
@@ -106,38 +114,37 @@ def _list_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "disk", f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
 
 
-def _describe_run(run: Run | UnreadableRun) -> dict[str, Any]:
+def _describe_run(run: ListedRun | UnreadableRun) -> dict[str, Any]:
     use = measure_disk_use(run.folder)
     found = {"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone}
     if isinstance(run, UnreadableRun):
         return {**found, "status": _UNREADABLE, "started": None, "finished": None, "scores": []}
     scores = [
         {
-            "metric": result.metric,
-            **({} if result.by is None else {"by": result.by}),
-            "as": result.label,
-            "score": result.score,
-            "ci": result.ci,
+            "metric": score.metric,
+            **({} if score.by is None else {"by": score.by}),
+            "as": score.label,
+            "score": score.score,
+            "ci": score.ci,
         }
-        for result in run.results
+        for score in run.scores
     ]
-    manifest = run.manifest
     return {
         **found,
         "status": run.status,
-        "started": manifest.started,
-        "finished": manifest.finished,
+        "started": run.started,
+        "finished": run.finished,
         "scores": scores,
     }
 
 
-def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
+def _print_table(runs: Sequence[ListedRun | UnreadableRun]) -> None:
     table = make_table("run", "status", "started", "disk", "metric", "model", "score", "95 % interval")
     for run in runs:
         if isinstance(run, UnreadableRun):
             status, started, lines = _UNREADABLE, "?", [("",) * 4]
         else:
-            status, started, lines = run.status, run.manifest.started[:16], list(_list_scores(run))
+            status, started, lines = run.status, run.started[:16], list(_list_scores(run))
         head = str(make_relative(run.folder)), status, started, format_size(measure_disk_use(run.folder).bytes)
         for line in lines:
             table.add_row(*map(shown, (*head, *line)))
@@ -145,9 +152,9 @@ def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
     console().print(table)
 
 
-def _list_scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
+def _list_scores(run: ListedRun) -> Iterator[tuple[str, str, str, str]]:
     """Yield a table row for each score of a run; an empty row if it has none."""
-    for result in run.results:
-        yield result.headline, result.label, format_number(result.score), format_interval(result.ci)
-    if not run.results:
+    for score in run.scores:
+        yield score.headline, score.label, format_number(score.score), format_interval(score.ci)
+    if not run.scores:
         yield "", "", "", ""

@@ -49,6 +49,31 @@ def test_listed_runs_can_be_shown_from_the_same_folder(toy, report, t2i, tmp_pat
 
 
 @pytest.mark.long
+def test_runs_are_selected_and_found_by_their_names(toy, report, t2i, tmp_path):
+    assert t2i(*EVAL, "--out", "t2i-runs/one").exit_code == 0
+    assert t2i(*EVAL, "--seeds", "3", "--out", "t2i-runs/two").exit_code == 0
+
+    def select(*words):
+        listed = json.loads(t2i("runs", *words, "--json").stdout)
+        return [Path(run["run"]).name for run in listed if run["scores"]]
+
+    assert select("--metric", "brightness", "--model", "grey", "--since", "1d") == ["one", "two"]
+    assert select("--best") == ["one", "two"]  # measured with other seeds
+    assert select("--since", "2999-01-01") == select("--model", "white") == []
+    assert t2i("runs", "--model", "white").stdout == "none of the 2 runs in t2i-runs matches\n"
+    assert t2i("runs", "--since", "soon").exit_code == 6
+    for words in (
+        ("runs", "show", "two"),
+        ("analyze", "two"),
+        ("compare", "one", "two"),
+        ("runs", "remove", "-y", "two"),
+    ):
+        done = t2i(*words)
+        assert done.exit_code == 0, done.stderr
+    assert select() == ["one"]
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("runs",), ("runs", "show"), ("runs", "remove"), ("analyze",)])
 def test_a_folder_that_is_not_there_is_told_as_such(site, report, t2i, words):
     refused = t2i(*words, "gone")

@@ -72,7 +72,7 @@ from t2i_core.engine.run import run_plan
 from t2i_core.results.measurement_table import TableBuilder
 from t2i_core.results.result import UpperBound
 from t2i_core.results.run import load_run
-from t2i_core.results.run_list import list_runs
+from t2i_core.results.run_list import ListedRun, list_runs
 from t2i_core.storage.encoded_image import encode_image
 from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -673,10 +673,19 @@ def test_a_metrics_version_is_recorded_and_makes_nothing_anew(tmp_path: Path) ->
 
 def test_runs_can_be_listed_and_read(tmp_path: Path) -> None:
     run = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "runs" / "one", resolver=RESOLVER)
-    (found,) = list_runs(tmp_path / "runs")
+    (listed,) = list_runs(tmp_path / "runs")
+    assert isinstance(listed, ListedRun)
+    assert (listed.status, listed.metrics, listed.models) == (
+        "done",
+        ("brightness",),
+        {"test-noise": "test-noise"},
+    )
+    assert [(s.headline, s.label, s.score, s.ci, s.signature) for s in listed.scores] == [
+        (r.headline, r.label, r.score, r.ci, r.signature) for r in run.results
+    ]
+    found = load_run(listed.folder)
     assert found.results == run.results
     manifest = found.manifest
-    assert manifest.status == "done"
     assert manifest.models["test-noise"].reported == {"size": 32}
     assert manifest.packages["numpy"] == np.__version__
     # a run that takes all images from the store says the same of the model, which it never loads

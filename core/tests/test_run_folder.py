@@ -21,7 +21,7 @@ from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.engine.sample_list import name_model_folders
 from t2i_core.results.run import Run, load_run
-from t2i_core.results.run_list import UnreadableRun, list_runs
+from t2i_core.results.run_list import ListedRun, UnreadableRun, list_runs
 from t2i_core.storage.manifest_file import LOCK
 from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -332,7 +332,7 @@ def test_reading_a_run_leaves_nothing_in_its_folder(folder: Path) -> None:
     run(folder)
     (folder / LOCK).unlink()
     before = sorted(folder.iterdir())
-    assert [each.status for each in list_runs(folder) if isinstance(each, Run)] == ["done"]
+    assert [each.status for each in list_runs(folder) if isinstance(each, ListedRun)] == ["done"]
     assert sorted(folder.iterdir()) == before
 
 

@@ -19,6 +19,7 @@ from ..api.prompt import Prompt
 from ..api.resolver import Resolver
 from ..api.study import UPPER_BOUND
 from ..results.asked_people import list_asked_needs
+from ..storage.runs_folder import RUNS_FOLDER
 from .common_prompts import describe_differences
 from .component import Component
 from .component_finder import ComponentFinder
@@ -187,7 +188,7 @@ class _Planner:
         digest = digest_data(
             [*map(identify_job, jobs), *map(identify_samples, images), request.interval, *growing]
         )
-        folder = request.out or Path("t2i-runs") / make_folder_name(jobs, images, digest)
+        folder = request.out or RUNS_FOLDER / make_folder_name(jobs, images, digest)
         stopping, jobs = make_stopping_rule(request, jobs)
         return Plan(
             request,

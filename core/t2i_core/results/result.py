@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import AliasChoices, Field
 
@@ -19,6 +19,20 @@ PLAIN = "score"
 def make_title(metric: str, by: str | None) -> str:
     """Return a metric's name for readers, with the judges if the run measures it with several."""
     return metric if by is None else f"{metric} by {by}"
+
+
+def write_headline(metric: str, by: str | None, measures: Iterable[str]) -> str:
+    """Return a metric's title, with the name of the headline measure if that says more: `prdc (precision)`.
+
+    Args:
+        metric: The metric's name, as the user wrote it.
+        by: The judges, if the run measures the metric with several.
+        measures: The names of its scores, the headline first.
+    """
+    measure = next(iter(measures), PLAIN)
+    own = metric.partition(":")[0].rpartition("/")[2]
+    title = make_title(metric, by)
+    return title if measure in (own, PLAIN) else f"{title} ({measure})"
 
 
 class Score(Typed):
@@ -70,7 +84,16 @@ class UpperBound(Typed):
     )
 
 
-def list_bound_labels(results: Iterable[Result]) -> set[str]:
+class ScoreWithBound(Protocol):
+    """A score that may come with an upper bound."""
+
+    @property
+    def upper_bound(self) -> UpperBound | None:
+        """The highest score that the metric can give with the same judges, if it names one."""
+        ...
+
+
+def list_bound_labels(results: Iterable[ScoreWithBound]) -> set[str]:
     """Return the labels of the models that only give upper bounds; they are compared with no other."""
     bounds = (result.upper_bound for result in results)
     return {bound.model for bound in bounds if bound is not None and not bound.named}
@@ -146,9 +169,7 @@ class Result(Typed):
     @property
     def headline(self) -> str:
         """The title, with the name of the headline measure if that says more: `prdc (precision)`."""
-        measure = next(iter(self.scores), PLAIN)
-        own = self.metric.partition(":")[0].rpartition("/")[2]
-        return self.title if measure in (own, PLAIN) else f"{self.title} ({measure})"
+        return write_headline(self.metric, self.by, self.scores)
 
 
 class Comparison(Typed):

@@ -18,6 +18,7 @@ from ..io.prompt_file import parse_prompt_lines
 from ..storage.manifest_file import MANIFEST, read_manifest
 from ..storage.run_files import EVIDENCE, PROMPTS
 from ..storage.run_lock import is_locked
+from ..storage.runs_folder import find_run_folder
 from .evidence import EvidenceRow
 from .manifest import Manifest, parse_manifest
 from .result import Comparison, JudgeAgreement, Result
@@ -176,8 +177,7 @@ class Run:
     @property
     def status(self) -> str:
         """`running`, `interrupted` (its process has ended without results), `done` or `failed`."""
-        status = self.manifest.status
-        return "interrupted" if status == "running" and not is_locked(self.folder) else status
+        return find_status(self.folder, self.manifest.status)
 
     def samples(self) -> pd.DataFrame:
         """Return one row per image, with the columns of samples.csv: model, prompt, text, seed, status, ..."""
@@ -285,14 +285,14 @@ def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
     """Read a run's folder.
 
     Args:
-        folder: The run's folder. It may come from somebody else.
+        folder: The run's folder, or its name in the folder for runs. It may come from somebody else.
         images_from: Folders outside it whose images may be read too, if the run names images that existed already.
             Images that an evaluation with this user's cache has used can always be read.
 
     Raises:
         BadFolder: If it holds no run, or one of its files is not valid.
     """
-    folder = Path(folder)
+    folder = find_run_folder(folder)
     if folder.is_file():
         raise BadFolder(f"{folder}: not a run folder but a file; name a folder that t2i runs lists")
     data = read_manifest(folder)
@@ -324,6 +324,16 @@ def load_finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()
             f"{run.path}: the run was interrupted before it had results; run its command again to resume it"
         )
     return run
+
+
+def find_status(folder: Path, status: str) -> str:
+    """Return a run's present status: `interrupted` if run.json says `running` but no process works on the run.
+
+    Args:
+        folder: The run's folder.
+        status: The status in its run.json.
+    """
+    return "interrupted" if status == "running" and not is_locked(folder) else status
 
 
 def make_relative(folder: Path) -> Path:
