@@ -141,7 +141,8 @@ class Elo(TableMetric, AdaptiveMetric, PairMetric):
         if not battles:
             yield Excluded(self._explain_no_battle(ended=self._rounds.begun and drawn is None))
         known = {LOOK: drawn.look, PROPENSITY: drawn.propensities[frozenset(unit.models)]} if drawn else {}
-        for row in rows_of_unit(battles, unit.models[0]):
+        judge = unit.judges[NEED].name if NEED in unit.judges else ""
+        for row in rows_of_unit(battles, unit.models[0], judge):
             yield replace(row, facets={**row.facets, **known})
 
     def _explain_no_battle(self, ended: bool) -> str:

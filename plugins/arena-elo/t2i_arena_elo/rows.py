@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import Row
+from t2i_core.api import Evidence, Row
 from t2i_core.statistics import Estimate, Question, mean_interval
 
 from .battles import VERDICTS, Battle, Battles, Codes, Verdict
@@ -23,13 +23,14 @@ POINTS = {"left": 1.0, "right": 0.0, "tie": 0.5, "both-bad": 0.5}
 """Points of the left model, by verdict."""
 
 
-def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
+def row_of(battle: Battle, first: str, number: int | None = None, judge: str = "") -> Row:
     """Return the row of a battle.
 
     Args:
         battle: The battle.
         first: The first model of the unit, whose points the row holds.
         number: Distinguishes battles that are equal in everything else.
+        judge: Who judges the run's battles that name no judge of their own.
 
     Returns:
         A row of the measure `win`, or of `no-verdict` if the battle is not decided.
@@ -48,7 +49,7 @@ def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
     if battle.verdict not in POINTS:
         return Row(NONE, 1.0, facets)
     got = POINTS[battle.verdict]
-    return Row(WIN, 1 - got if turned else got, facets, _explain(battle))
+    return Row(WIN, 1 - got if turned else got, facets, _explain(battle), tuple(_show_verdict(battle, judge)))
 
 
 def _explain(battle: Battle) -> str:
@@ -57,6 +58,16 @@ def _explain(battle: Battle) -> str:
         return ""
     winner, loser = (battle.left, battle.right) if battle.verdict == "left" else (battle.right, battle.left)
     return f"{winner} better than {loser}"
+
+
+def _show_verdict(battle: Battle, judge: str) -> Iterator[Evidence]:
+    """Yield for each of the two images the verdict on it, the other model, and who judged."""
+    words = {"left": ("better than", "worse than"), "right": ("worse than", "better than")}
+    equal = {"tie": "as good as", "both-bad": "bad, as is"}.get(battle.verdict, "")
+    by = f" ({battle.judge or judge})" if battle.judge or judge else ""
+    left, right = words.get(battle.verdict, (equal, equal))
+    yield Evidence(f"{left} {battle.right}{by}", model=battle.left)
+    yield Evidence(f"{right} {battle.left}{by}", model=battle.right)
 
 
 def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "subset") -> Battles:
@@ -131,13 +142,13 @@ def battles_by_pair(battles: Battles) -> Mapping[tuple[str, frozenset[str]], lis
     return found
 
 
-def rows_of_unit(battles: list[Battle], first: str) -> Iterator[Row]:
+def rows_of_unit(battles: list[Battle], first: str, judge: str = "") -> Iterator[Row]:
     """Yield the rows of one unit's battles. Battles that are equal in everything else are numbered."""
     seen: dict[tuple[str, str, Verdict, bool], int] = {}
     for battle in battles:
         alike = (battle.left, battle.judge, battle.verdict, battle.human)
         count = seen[alike] = seen.get(alike, 0) + 1
-        yield row_of(battle, first, count if count > 1 else None)
+        yield row_of(battle, first, count if count > 1 else None, judge)
 
 
 def turn_verdict(verdict: Verdict) -> Verdict:

@@ -41,6 +41,22 @@ def test_a_row_says_who_won_against_whom(verdict, because):
         assert row_of(Battle("p", "a", "b", verdict), first).because == because
 
 
+@pytest.mark.parametrize(
+    ("verdict", "labels"),
+    [
+        ("left", {"a": "better than b (ann)", "b": "worse than a (ann)"}),
+        ("right", {"a": "worse than b (ann)", "b": "better than a (ann)"}),
+        ("tie", {"a": "as good as b (ann)", "b": "as good as a (ann)"}),
+        ("both-bad", {"a": "bad, as is b (ann)", "b": "bad, as is a (ann)"}),
+        ("refused", {}),
+    ],
+)
+def test_evidence_says_for_each_image_against_which_other_and_by_whom(verdict, labels):
+    for own, judge in (("ann", "oracle"), ("", "ann")):
+        shown = row_of(Battle("p", "a", "b", verdict, judge=own), "b", judge=judge).evidence
+        assert {each.model: each.label for each in shown} == labels
+
+
 @given(st.lists(BATTLES, min_size=1, max_size=5), st.sampled_from([".csv", ".jsonl"]))
 def test_files_hold_what_was_put_in(tmp_path_factory, battles, kind):
     path = tmp_path_factory.mktemp("battles") / f"battles{kind}"

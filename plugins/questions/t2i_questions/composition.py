@@ -66,7 +66,7 @@ class PartialScore:
     Attributes:
         value: The score.
         because: Why it is not higher; may be empty.
-        evidence: Boxes of detections.
+        evidence: Boxes of detections, and questions that are hardly answered yes.
     """
 
     value: float
@@ -189,12 +189,12 @@ class CompBench(Metric):
             if weights is None:
                 return Failure("the judge answered neither yes nor no")
             values.append(float(weights[0]))
-        low = [
-            f"yes {value:.2f} to: {phrase.text}"
-            for phrase, value in zip(phrases, values, strict=True)
-            if value < 0.5
-        ]
-        return PartialScore(multiply_answers(values), "; ".join(low))
+        low = [(value, phrase.text) for phrase, value in zip(phrases, values, strict=True) if value < 0.5]
+        return PartialScore(
+            multiply_answers(values),
+            "; ".join(f"yes {value:.2f} to: {text}" for value, text in low),
+            tuple(Evidence(f"{text} yes: {value:.2f}") for value, text in low),
+        )
 
     def _score_spatial(self, observed: Observed) -> PartialScore:
         seen: Detections = observed.one(OBJECTS)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from t2i_core.api import Excluded, Failure, Image, Note, Prompt, PromptQuestion, Row, Unit
+from t2i_core.api import Evidence, Excluded, Failure, Image, Note, Prompt, PromptQuestion, Row, Unit
 
 from .dependencies import UnknownParent, find_valid_in_order, find_valid_with_ancestors
 from .grid import cut_grid
-from .judged_questions import JudgedQuestion, average, explain, map_parents, map_right
+from .judged_questions import JudgedQuestion, average, explain, map_parents, map_right, show_answers
 from .options import LOST_QUESTION, DpgBenchOptions
 from .question_metric import QuestionMetric, write_answer_row
 
@@ -64,7 +64,12 @@ class DpgBench(QuestionMetric):
             average(judged, {each.question.id: each.right and valid[each.question.id] for each in judged})
             for judged, valid in zip(pictures, validity, strict=True)
         ]
-        yield Row("dpg-bench", float(np.mean(scores)), because=self._explain(pictures, validity))
+        yield Row(
+            "dpg-bench",
+            float(np.mean(scores)),
+            because=self._explain(pictures, validity),
+            evidence=list(_show_pictures(pictures, validity)),
+        )
         yield from self._list_variant_notes(observed.prompt)
         last = len(pictures) - 1
         for number, judged in enumerate(pictures):
@@ -93,3 +98,10 @@ class DpgBench(QuestionMetric):
         if len(reasons) == 1:
             return reasons[0]
         return ". ".join(f"picture {number}: {why}" for number, why in enumerate(reasons, 1) if why)
+
+
+def _show_pictures(
+    pictures: Sequence[Sequence[JudgedQuestion]], validity: Sequence[Mapping[str, bool]]
+) -> Iterator[Evidence]:
+    for number, (judged, valid) in enumerate(zip(pictures, validity, strict=True), 1):
+        yield from show_answers(judged, valid, f"picture {number}: " if len(pictures) > 1 else "")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from t2i_core.api import Failure, Note, Row, Unit
 
 from .dependencies import find_valid
-from .judged_questions import average, explain, map_parents, map_right
+from .judged_questions import average, explain, map_parents, map_right, show_answers
 from .question_metric import QuestionMetric, write_answer_row
 
 
@@ -27,7 +27,8 @@ class Dsg(QuestionMetric):
         right = map_right(judged)
         valid = find_valid(right, map_parents(judged))
         counted = {each: right[each] and valid[each] for each in right}
-        yield Row("dsg", average(judged, counted), because=explain(judged, valid))
+        shown = show_answers(judged, valid)
+        yield Row("dsg", average(judged, counted), because=explain(judged, valid), evidence=shown)
         yield Row("dsg-without-dependency", average(judged, right), because=explain(judged))
         for each in judged:
             yield write_answer_row("valid-answer", each, float(counted[each.question.id]))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from t2i_core.api import Failure, PromptQuestion, QuestionAnswer
+from t2i_core.api import Evidence, Failure, PromptQuestion, QuestionAnswer
 
 MOST_REASONS = 10
-"""Number of questions that an explanation names."""
+"""Maximum number of questions that an explanation names."""
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,52 @@ def explain(judged: Iterable[JudgedQuestion], valid: Mapping[str, bool] | None =
         judged: The questions.
         valid: Whether each question counts, by its id; None if all do.
     """
-    wrong, lost = [], []
-    for each in judged:
-        if not each.right:
-            wrong.append(describe_answer(each))
-        elif valid is not None and not valid[each.question.id]:
-            lost.append(each.question.text)
-    parts = [*wrong, *([f"lost with it: {'; '.join(lost[:MOST_REASONS])}"] if lost else [])]
+    parts = [
+        describe_answer(each) if cause is None else f"not counted: {each.question.text} (depends on: {cause})"
+        for each, cause in _list_reasons(list(judged), valid)
+    ]
     more = len(parts) - MOST_REASONS
     return "; ".join(parts[:MOST_REASONS]) + (f"; and {more} more" if more > 0 else "")
+
+
+def show_answers(
+    judged: Iterable[JudgedQuestion], valid: Mapping[str, bool] | None = None, place: str = ""
+) -> tuple[Evidence, ...]:
+    """Return the answers that lower a score as evidence about the whole image, at most `MOST_REASONS`.
+
+    A label has the question, the answer, and the right answer, or the question on which it depends.
+
+    Args:
+        judged: The questions.
+        valid: Whether each question counts, by its id; None if all do.
+        place: The picture that the questions are about, if an image has several.
+    """
+    return tuple(
+        Evidence(
+            f"{place}{each.question.text} {each.said or 'nothing'} "
+            + (f"(right: {' or '.join(each.question.answers)})" if cause is None else f"(depends on: {cause})")
+        )
+        for each, cause in _list_reasons(list(judged), valid)[:MOST_REASONS]
+    )
+
+
+def _list_reasons(
+    judged: Sequence[JudgedQuestion], valid: Mapping[str, bool] | None
+) -> list[tuple[JudgedQuestion, str | None]]:
+    """Return the wrong answers, and the right ones that do not count, each with the question that is the cause."""
+    known = {each.question.id: each for each in judged}
+    wrong: list[tuple[JudgedQuestion, str | None]] = [(each, None) for each in judged if not each.right]
+    lost = [each for each in judged if each.right and valid is not None and not valid[each.question.id]]
+    return [*wrong, *((each, _find_cause(each.question, known, valid or {})) for each in lost)]
+
+
+def _find_cause(question: PromptQuestion, known: Mapping[str, JudgedQuestion], valid: Mapping[str, bool]) -> str:
+    """Return the text of the parent for which a question does not count: wrongly answered, else not counted."""
+    unknown = (each for each in question.parents if each not in known)
+    wrong = (each for each in question.parents if each in known and not known[each].right)
+    lost = (each for each in question.parents if each in known and not valid[each])
+    parent = next(chain(wrong, unknown, lost))
+    return known[parent].question.text if parent in known else f"question {parent}, which does not exist"
 
 
 def describe_answer(judged: JudgedQuestion) -> str:

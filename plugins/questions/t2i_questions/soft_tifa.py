@@ -11,7 +11,7 @@ from math import exp, log
 
 from t2i_core.api import Failure, Note, Row, Unit
 
-from .judged_questions import explain
+from .judged_questions import explain, show_answers
 from .question_metric import QuestionMetric, write_answer_row
 
 NO_PROBABILITIES = Note("the judge gives no probabilities, so each answer scores 0 or 1")
@@ -34,7 +34,8 @@ class SoftTifa(QuestionMetric):
         weights = [each.question.weight for each in judged]
         why = explain(judged)
         yield Row("soft-tifa-am", compute_arithmetic_mean(values, weights), because=why)
-        yield Row("soft-tifa-gm", compute_geometric_mean(values, weights), because=why)
+        mean = compute_geometric_mean(values, weights)
+        yield Row("soft-tifa-gm", mean, because=why, evidence=show_answers(judged))
         for each in judged:
             yield write_answer_row("probability", each, each.probability)
         if not all(each.has_probability for each in judged):

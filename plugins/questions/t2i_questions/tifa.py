@@ -25,7 +25,15 @@ from t2i_core.api import (
 )
 
 from .cosine import compute_cosine
-from .judged_questions import JudgedQuestion, average, explain, judge_question, map_right, normalise_words
+from .judged_questions import (
+    JudgedQuestion,
+    average,
+    explain,
+    judge_question,
+    map_right,
+    normalise_words,
+    show_answers,
+)
 from .options import TifaMetricOptions
 from .question_metric import NEED, QuestionMetric, write_answer_row
 
@@ -80,7 +88,8 @@ class Tifa(TableMetric, QuestionMetric):
             yield pictures
             return
         (judged,) = pictures
-        yield Row("tifa", average(judged, map_right(judged)), because=explain(judged))
+        score = average(judged, map_right(judged))
+        yield Row("tifa", score, because=explain(judged), evidence=show_answers(judged))
         for each in judged:
             yield write_answer_row("answer", each, float(each.right))
         if not self.free:

@@ -159,7 +159,9 @@ def test_dsg_looks_at_original_answers(tmp_path: Path) -> None:
     table = run.measurements()
     assert rows(table, "dsg") == [0.5]  # 3 and 4
     assert rows(table, "dsg-without-dependency") == [0.75]
-    assert rows(table, "dsg", "because") == ["no to: Q1?; lost with it: Q2?"]
+    assert rows(table, "dsg", "because") == ["no to: Q1?; not counted: Q2? (depends on: Q1?)"]
+    (shown,) = run.evidence()
+    assert [each.label for each in shown.regions] == ["Q1? no (right: yes)", "Q2? yes (depends on: Q1?)"]
     assert rows(table, "valid-answer") == [0, 0, 1, 1]
     assert rows(table, "answer") == [0, 1, 1, 1]
     facets = run.results[0].facets["valid-answer"]["category"]
@@ -266,6 +268,9 @@ def test_grids_are_cut_into_four_pictures(tmp_path: Path) -> None:
     assert set(seen) == {(f"Q{question}?", picture) for question in (1, 2) for picture in (1, 2, 3, 4)}
     assert any("categories are those of the last picture" in note for note in run.results[0].notes)
     assert "picture 4: no to: Q1?; no to: Q2?" in rows(own, "dpg-bench", "because")[0]
+    labels = [each.label for each in run.evidence()[0].regions]
+    assert labels[0] == "picture 1: Q2? no (right: yes)"
+    assert "picture 4: Q1? no (right: yes)" in labels
 
 
 def test_an_image_that_is_not_a_grid_fails(tmp_path: Path) -> None:

@@ -31,16 +31,16 @@ class MistakeExample:
         place: Index of the image in the gallery.
         image: The image.
         because: Why the value is wrong, in full; may be empty.
-        value: The value.
+        value: The value; None if the value is that of both pictures.
         overlay: The evidence over the picture, or None.
         right: The best picture that another model drew of the same prompt and seed, if its value is better and it
-            may be shown.
+            may be shown; of a metric that compares two models, the other picture.
     """
 
     place: int
     image: ShownImage
     because: str
-    value: float
+    value: float | None
     overlay: Overlay | None = None
     right: MistakeExample | None = None
 
@@ -212,7 +212,7 @@ class MistakeFinder:
         ]
         found.sort(
             key=lambda e: (
-                self.metric.sign * e.value, not e.image.is_there, e.overlay is None, e.right is None
+                self.metric.sign * (e.value or 0), not e.image.is_there, e.overlay is None, e.right is None
             )
         )  # fmt: skip
         first: dict[str, MistakeExample] = {}  # of each prompt one, before others of the same prompt

@@ -1,4 +1,4 @@
-"""Evidence drawn over pictures: boxes, outlines of masks and their labels as SVG."""
+"""Evidence drawn over pictures: SVG of boxes, outlines of masks and labels, and lines about the whole image."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Overlay:
         return list(dict.fromkeys(escape_control_characters(each.label) for each in self.regions if each.label))
 
     def draw(self) -> Markup:
-        """Return the SVG element, to be laid over a picture with the image's aspect ratio."""
+        """Return the element to be laid over a picture with the image's aspect ratio."""
         width, height = self.size
         numbers = {label: number for number, label in enumerate(dict.fromkeys(e.label for e in self.regions))}
         if len(numbers) < 2:  # several objects of one kind: each has its colour
@@ -50,9 +50,26 @@ class Overlay:
             colours = [numbers[each.label] % COLOURS for each in self.regions]
         shapes = Markup("").join(map(self._draw_region, self.regions, colours))
         return Markup(
-            '<svg class="overlay" role="img" aria-label="{}"><svg viewBox="0 0 {} {}" preserveAspectRatio="none">'
-            "{}</svg>{}</svg>"
-        ).format("Marked: " + "; ".join(self.labels), width, height, shapes, self._draw_labels(colours))
+            '<span class="overlay" role="img" aria-label="{}">'
+            '<svg><svg viewBox="0 0 {} {}" preserveAspectRatio="none">{}</svg>{}</svg>{}</span>'
+        ).format(
+            "Marked: " + "; ".join(self.labels),
+            width,
+            height,
+            shapes,
+            self._draw_labels(colours),
+            self._write_lines(),
+        )
+
+    def _write_lines(self) -> Markup:
+        """Return the labels of the regions that are the whole image."""
+        whole = (each.label for each in self.regions if each.box is None and each.segmentation is None)
+        lines = Markup("").join(
+            Markup("<span>{}</span>").format(escape_control_characters(label))
+            for label in dict.fromkeys(whole)
+            if label
+        )
+        return Markup('<span class="about">{}</span>').format(lines) if lines else lines
 
     def _draw_region(self, region: EvidenceRegion, colour: int) -> Markup:
         width, height = self.size

@@ -29,6 +29,7 @@ from .method import MOST_ROWS
 from .mistakes import find_mistakes, group_mistakes
 from .names import model_names, run_names, shorten_reasons
 from .page import write_page
+from .pairs import find_pair_mistakes
 from .reported_run import ReportedRun, group_run, record_run, settle_measures
 from .summary import ResultSummary, summarize
 
@@ -108,7 +109,8 @@ def write_report(
     pictures = Thumbnails(shown.pictures, side)
     overlays = find_overlays(runs, shown, side)
     values = read_values(runs, shown, measures)
-    mistakes = group_mistakes(find_mistakes(values, shown, overlays))
+    found = [*find_mistakes(values, shown, overlays), *find_pair_mistakes(runs, shown)]
+    mistakes = group_mistakes(found)
     spots = [
         replace(spot, metric=titles[spot.metric], model=names.get(spot.model, spot.model))
         for report, titles, names in zip(reports, shown.titles, model_names(runs), strict=True)

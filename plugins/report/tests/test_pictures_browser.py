@@ -158,7 +158,7 @@ def test_the_gallery_is_filtered_by_reason_and_shows_reason_and_evidence(reader:
     look = page.locator("#look")
     assert "very dark" in look.locator("#look-facts").inner_text()
     assert look.locator(".overlay").is_visible()
-    look.get_by_label("Boxes and masks of lit").uncheck()
+    look.get_by_label("Evidence of lit").uncheck()
     assert look.locator(".overlay").is_hidden()
     assert reader.said == []
 

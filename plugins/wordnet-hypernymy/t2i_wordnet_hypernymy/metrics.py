@@ -6,15 +6,17 @@ References:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import ClassScores
+from t2i_core.api import ClassScores, Evidence
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.metric import StackedMetric, TableMetric
 from t2i_core.api.metric_input import Need, Unit
@@ -185,7 +187,10 @@ class Scs(_MeanOverSynsets):
         facets: Facets = {"synset": self.node(prompt), "leaves": len(below)}
         p = scores.shares(logits, below)
         divergences = scores.divergences(p)
-        yield Rows("scs", divergences / leaves.normaliser, facets, together=True)
+        because = _count_alike(
+            [answers.labels[below[code]].name for code in p.argmax(axis=1).tolist()], len(below)
+        )
+        yield Rows("scs", divergences / leaves.normaliser, facets, together=True, because=because)
         yield Row("divergence", float(divergences.mean()), facets)
         yield Row("marginal-entropy", scores.marginal_entropy(p), facets)
         yield Row("conditional-entropy", scores.conditional_entropy(p), facets)
@@ -211,7 +216,10 @@ class SynsetIs(_SynsetMetric):
         """Yield one row: exp of the mean KL(p(y|x) || mean p), between 1 and the number of images."""
         prompt, answers = _prompt_and_answers(unit)
         divergence = scores.coverage(answers.logits, np.arange(len(answers.labels)))
-        yield Row("synset-is", float(np.exp(divergence)), {"synset": self.node(prompt)})
+        best = [answers.labels[code].name for code in answers.logits.argmax(axis=1).tolist()]
+        shown = tuple(Evidence(name, seed=seed) for name, seed in zip(best, unit.seeds, strict=True))
+        facets: Facets = {"synset": self.node(prompt)}
+        yield Row("synset-is", float(np.exp(divergence)), facets, _name_most_frequent(best), shown)
 
 
 def _prompt_and_answers(unit: Unit) -> tuple[Prompt, ClassScores]:
@@ -227,6 +235,21 @@ def _name_others(answers: ClassScores, below: NDArray[np.intp], asked: str) -> t
         "" if right else f"{answers.labels[code].name}, not {asked}"
         for code, right in zip(best.tolist(), np.isin(best, below).tolist(), strict=True)
     )
+
+
+def _count_alike(best: Sequence[str], n_kinds: int) -> tuple[str, ...]:
+    """Return for each image its most probable kind, if more of the synset's images show it than an even share."""
+    counts, even = Counter(best), ceil(len(best) / n_kinds)
+    return tuple(
+        f"{name}, as {counts[name]} of {len(best)} images" if counts[name] > even else "" for name in best
+    )
+
+
+def _name_most_frequent(best: Sequence[str]) -> str:
+    """Return how many classes a synset's images show, and which one is the most frequent."""
+    ((name, count),) = Counter(best).most_common(1)
+    kinds = len(set(best))
+    return f"{count} of {len(best)} images: {name}" + (f", {kinds} classes in all" if kinds > 1 else "")
 
 
 def _exclude_unknown(prompt: Prompt) -> Excluded:

@@ -123,15 +123,23 @@ class _Similarity(Metric):
         distinct = self._distinct_words(observed.prompt)
         similarity = dict(zip(distinct, self._similarities(image, np.stack(texts)), strict=True))
         means = {part: float(np.mean([similarity[word] for word in getattr(words, part)])) for part in self.parts}
-        yield from self.rows(means)
+        nearest = max(distinct, key=lambda word: similarity[word])
+        yield from self.rows(
+            means, "" if nearest in words.lemma else f"nearest word: {nearest}, not {words.lemma[0]}"
+        )
 
     def _similarities(self, image: NDArray[np.float64], texts: NDArray[np.float64]) -> list[float]:
         cosines = texts @ image / (np.linalg.norm(texts, axis=1) * np.linalg.norm(image))
         scaled = cosines if self.options.scale == "cosine" else CLIPSCORE_WEIGHT * np.maximum(cosines, 0)
         return [float(value) for value in scaled]
 
-    def rows(self, means: dict[Part, float]) -> Iterator[Row | Excluded]:
-        """Yield the rows for the mean similarities of the parts."""
+    def rows(self, means: dict[Part, float], because: str) -> Iterator[Row | Excluded]:
+        """Yield the rows for the mean similarities of the parts.
+
+        Args:
+            means: The mean similarities.
+            because: Which word is the most similar, if it is not the prompt's.
+        """
         raise NotImplementedError
 
 
@@ -140,7 +148,7 @@ class LemmaSimilarity(_Similarity):
 
     parts = ("lemma",)
 
-    def rows(self, means: dict[Part, float]) -> Iterator[Row]:
+    def rows(self, means: dict[Part, float], because: str) -> Iterator[Row]:
         """Yield one row: the similarity to the word."""
         yield Row("lemma-similarity", means["lemma"])
 
@@ -150,7 +158,7 @@ class HypernymSimilarity(_Similarity):
 
     parts = ("hypernyms",)
 
-    def rows(self, means: dict[Part, float]) -> Iterator[Row]:
+    def rows(self, means: dict[Part, float], because: str) -> Iterator[Row]:
         """Yield one row: the mean over the direct hypernyms."""
         yield Row("hypernym-similarity", means["hypernyms"])
 
@@ -160,7 +168,7 @@ class CohyponymSimilarity(_Similarity):
 
     parts = ("cohyponyms",)
 
-    def rows(self, means: dict[Part, float]) -> Iterator[Row]:
+    def rows(self, means: dict[Part, float], because: str) -> Iterator[Row]:
         """Yield one row: the mean over the children of each direct hypernym."""
         yield Row("cohyponym-similarity", means["cohyponyms"])
 
@@ -170,10 +178,10 @@ class Specificity(_Similarity):
 
     parts = ("lemma", "hypernyms", "cohyponyms", "others")
 
-    def rows(self, means: dict[Part, float]) -> Iterator[Row | Excluded]:
+    def rows(self, means: dict[Part, float], because: str) -> Iterator[Row | Excluded]:
         """Yield two rows: the ratio of the published tables, and the formula printed in the paper."""
         if means["others"] <= 0 or means["cohyponyms"] <= 0:
             yield Excluded("the similarity to the cohyponyms is not above 0, so the ratio is undefined")
             return
-        yield Row("specificity", means["lemma"] / means["others"])
+        yield Row("specificity", means["lemma"] / means["others"], because=because)
         yield Row("hypernym-over-cohyponyms", means["hypernyms"] / means["cohyponyms"])

@@ -67,6 +67,14 @@ def test_scs_and_what_stands_beside_it():
     assert (images.measure, images.together) == ("scs", True)
     assert images.values * normaliser == pytest.approx([-log(2 / 3), -log(1 / 3), -log(2 / 3)])
     assert images.values.mean() == pytest.approx(expected / normaliser)
+    assert images.because == ("",) * 3  # an even share of three images among two kinds is at most two
+
+
+def test_an_image_of_scs_says_which_kind_more_images_show_than_an_even_share():
+    said = measured(Scs, "dog.n.01", [9, 0, 0, 0], [0, 9, 0, 0], [9, 0, 0, 0], [9, 0, 0, 99])
+    images = next(r for r in said if isinstance(r, Rows))
+    often = "poodle.n.01, as 3 of 4 images"
+    assert images.because == (often, "", often, often)
 
 
 def table_of(*synsets):
@@ -124,6 +132,9 @@ def test_inception_score_of_a_synset_is_over_all_classes():
     assert same.value == pytest.approx(1)
     (both,) = measured(SynsetIs, "dog.n.01", [100, 0, 0, 0], [0, 0, 0, 100])  # a sedan counts like any dog
     assert both.value == pytest.approx(2)
+    assert same.because == "2 of 2 images: poodle.n.01"
+    assert both.because == "1 of 2 images: poodle.n.01, 2 classes in all"
+    assert [(each.label, each.seed) for each in both.evidence] == [("poodle.n.01", 0), ("sedan.n.01", 1)]
 
 
 def test_a_synset_without_value_is_excluded_with_its_reason():

@@ -52,7 +52,7 @@ def taxonomy(tmp_path):
     return path
 
 
-def values(metric_class, word, taxonomy, image=(2.0, 0.0), subset="hypernymy", **options):
+def measured(metric_class, word, taxonomy, image=(2.0, 0.0), subset="hypernymy", **options):
     metric = metric_class(Setup(None, SimilarityOptions(taxonomy=taxonomy, **options)))
     asked = Prompt(word, word, Scene((SceneObject(ObjectClass(word)),)), facets={"subset": subset})
     metric.check([asked])
@@ -63,7 +63,11 @@ def values(metric_class, word, taxonomy, image=(2.0, 0.0), subset="hypernymy", *
     cosines = [COSINES[query.texts[0].removeprefix(prefix)] for query in texts]
     vectors = [np.array([3 * c, 3 * np.sqrt(1 - c * c)], np.float32) for c in cosines]
     answers = [Answer(Embedding(v), {}) for v in (np.array(image, np.float32), *vectors)]
-    found = list(metric.measure(Unit(("m",), asked, 0, [Observed((sample,), {NEED: answers})])))
+    return list(metric.measure(Unit(("m",), asked, 0, [Observed((sample,), {NEED: answers})])))
+
+
+def values(*args, **options):
+    found = measured(*args, **options)
     return {r.measure: r.value for r in found} if not isinstance(found[0], Excluded | Failure) else found[0].reason
 
 
@@ -106,6 +110,11 @@ def test_specificity_has_both_definitions(taxonomy):
     found = values(Specificity, "pug", taxonomy)
     assert found["specificity"] == pytest.approx(0.8 / ((0.4 + 0.2 + 0.1) / 3))
     assert found["hypernym-over-cohyponyms"] == pytest.approx(0.45 / ((0.4 + 0.2 + 0.8 + 0.1) / 4))
+
+
+def test_specificity_says_which_word_is_nearer_than_the_prompts_own(taxonomy):
+    assert [row.because for row in measured(Specificity, "pug", taxonomy)] == ["", ""]
+    assert measured(Specificity, "corgi", taxonomy)[0].because == "nearest word: pug, not corgi"
 
 
 def test_synsets_without_captions_are_excluded_with_a_reason(taxonomy):

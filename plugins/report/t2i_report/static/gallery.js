@@ -280,7 +280,7 @@
     const [id, text] = data.prompts[data.prompt[i]];
     const drawn = choosing(i);
     $("look-draws").hidden = drawn === undefined;
-    $("look-draws").lastChild.textContent = ` Boxes and masks of ${drawn}`;
+    $("look-draws").lastChild.textContent = ` Evidence of ${drawn}`;
     $("look-pictures").replaceChildren(
       ...Array.from({ length: sides }, (_, side) => {
         const figure = make("figure");
