@@ -30,7 +30,7 @@ def row_of(battle: Battle, first: str, number: int | None = None, judge: str = "
         battle: The battle.
         first: The first model of the unit, whose points the row holds.
         number: Distinguishes battles that are equal in everything else.
-        judge: Who judges the run's battles that name no judge of their own.
+        judge: Judge of the battles that do not name one.
 
     Returns:
         A row of the measure `win`, or of `no-verdict` if the battle is not decided.
