@@ -145,7 +145,7 @@ def _find_best(group: MetricResults) -> Iterator[BestLine]:
         elif len(leading) == len(results):
             who = "undecided"
         else:
-            who = leading[0].label if len(leading) == 1 else f"one of {len(leading)} of {group.models}"
+            who = leading[0].label if len(leading) == 1 else f"{len(leading)} of {group.models} may be best"
         yield BestLine(group.name, who, f"{scores}{more}", is_best)
 
 

@@ -59,8 +59,12 @@ def cite_run(run: Run, groups: Sequence[MetricResults]) -> Citation:
 
 
 def _list_signatures(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """Yield the signature lines of results, once for the models that share one."""
+    """Yield the signature lines of results, once for the models that share one; of corrected scores first."""
     by_title: dict[str, dict[str, list[str]]] = {}
+    for each in results:
+        if each.correction is not None and each.correction.signature is not None:
+            title = f"{each.title} (corrected by people)"
+            by_title.setdefault(title, {}).setdefault(each.correction.signature, []).append(each.label)
     for each in results:
         if each.signature is not None:
             by_title.setdefault(each.title, {}).setdefault(each.signature, []).append(each.label)

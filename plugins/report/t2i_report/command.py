@@ -148,12 +148,20 @@ def report(
         case "latex" | "markdown" | "typst":
             from .paper_formats import format_paper_table
             from .paper_table import make_paper_table
+            from .paper_width import TEXT_WIDTH, estimate_width, fit_width
             from .tables import write_text
 
             for run in read:
                 if run.failed is not None:
                     _warn(f"{run.path}: the run failed: {run.failed}")
             made = make_paper_table(read, installed_resolver(), columns or [], digits, uncertainty or "bounds")
+            if how != "markdown":  # a page of Markdown has no width
+                made = fit_width(made)
+                if (width := estimate_width(made)) > TEXT_WIDTH:
+                    _warn(
+                        f"the table is about {width:.0f} points wide, and the text of a page {TEXT_WIDTH:.0f}; "
+                        "name fewer columns with --columns, or use --uncertainty none or fewer --digits"
+                    )
             write_text(format_paper_table(made, how), out)
         case "csv" | "parquet" | "json":
             from .tables import comparisons, measurements, scores, write_table

@@ -12,10 +12,11 @@ from t2i_core.api.resolver import Resolver, installed_resolver
 from t2i_core.api.terminal import make_table, shown
 from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
-from t2i_core.results.result import list_bound_labels
+from t2i_core.results.result import Comparison, Result, list_bound_labels
 from t2i_core.results.run import Run
 from t2i_core.results.run_view import fold, show_text
 from t2i_core.results.table_format import format_table
+from t2i_core.results.verdict import describe_verdicts
 
 from .names import model_names, run_names
 from .stored_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
@@ -105,13 +106,15 @@ def compare(
     Args:
         first: The first run.
         second: The second run.
-        labels: Labels of the models; None if the run has only one.
+        labels: Labels of the models; None if the run has only one, or if both are the two models of one run.
         resolver: Finds the metrics. Default: the installed registry.
 
     Raises:
         BadOption: If a run has several models and no label is given, or a model would be compared with itself.
         UnknownName: If a run has no model with this label.
     """
+    if first.folder == second.folder and None in labels:
+        labels = _name_other(_list_labels(first), labels)
     a, b = (
         _label(run, label, flag) for run, label, flag in zip((first, second), labels, ("--a", "--b"), strict=True)
     )
@@ -144,9 +147,25 @@ def _metrics(run: Run) -> set[str]:
     return {result.metric for result in run.results}
 
 
-def _label(run: Run, label: str | None, flag: str) -> str:
+def _list_labels(run: Run) -> list[str]:
+    """Return the labels of a run's models without upper bounds."""
     bounds = list_bound_labels(run.results)
-    known = [name for name in run.manifest.models if name not in bounds]
+    return [name for name in run.manifest.models if name not in bounds]
+
+
+def _name_other(known: Sequence[str], labels: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
+    """Return the labels of a run's two models where the user named none or one; of other runs as they are."""
+    if len(known) != 2:
+        return labels
+    a, b = labels
+    if a is None and b is None:
+        return known[0], known[1]
+    rest = [label for label in known if label not in labels]
+    return (a, rest[0]) if a in known else (rest[0], b) if b in known else labels
+
+
+def _label(run: Run, label: str | None, flag: str) -> str:
+    known = _list_labels(run)
     if label is not None:
         if label not in run.manifest.models:
             raise UnknownName.among("model", label, known, f"the run {run.path} has {', '.join(known)}")
@@ -184,9 +203,11 @@ def find_shared(found: ModelComparison) -> set[tuple[str, str, int]]:
 
 
 def print_comparison(found: ModelComparison, screen: Console, most: int) -> None:
-    """Print a comparison: the differences, and the `most` prompts with the lowest and highest ones."""
+    """Print a comparison: verdicts, differences, and the `most` prompts with the lowest and highest ones."""
     screen.print(shown(f"a: {found.a.name}"))
     screen.print(shown(f"b: {found.b.name}"))
+    for line in describe_verdicts(*_collect(found.pairs)):
+        screen.print(shown(line))
     if found.pairs:
         screen.print(_draw_differences(found.pairs))
     for metric, prompts in found.prompts().groupby("metric", sort=False):
@@ -202,10 +223,18 @@ def print_comparison(found: ModelComparison, screen: Console, most: int) -> None
         *(f"interval of {pair.metric}: {_interval(pair)}" for pair in found.pairs),
         *(f"note: {note}" for pair in found.pairs if pair.found for note in pair.found.notes),
         *(f"not compared: {metric}: {why}" for metric, why in found.left_out),
-        *(f"{pair.metric}: {pair.need}" for pair in found.pairs if pair.need is not None),
     ]
     for line in dict.fromkeys(lines):
         screen.print(shown(line))
+
+
+def _collect(pairs: Sequence[MetricComparison]) -> tuple[list[Result], list[Comparison]]:
+    """Return the results of both models, and their comparisons, with the titles of the pairs."""
+    results = [
+        each.model_copy(update={"by": None, "metric": pair.metric}) for pair in pairs for each in pair.results
+    ]
+    comparisons = [pair.to_comparison(*(each.label for each in pair.results)) for pair in pairs]
+    return results, [each for each in comparisons if each is not None]
 
 
 def _draw_differences(pairs: Iterable[MetricComparison]) -> Table:

@@ -12,6 +12,7 @@ from t2i_core.api.digest import digest_data
 from t2i_core.api.resolver import Resolver
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.analysis import list_metrics
+from t2i_core.results.run import Run
 from t2i_core.results.thumbnails import CHUNK, Thumbnails
 
 from .citation import Citation
@@ -23,7 +24,7 @@ from .gallery import Gallery, GalleryColumn, ShownImage, gallery
 from .image_reasons import list_reasons
 from .metric_results import MetricResults, find_tasks
 from .mistakes import group_mistakes
-from .names import model_names, run_names, shorten_reasons
+from .names import model_names, run_names, shorten_reason
 from .only_one import split_metrics
 from .page import write_page
 from .paper_differences import find_signature
@@ -80,18 +81,25 @@ def write_comparison(
         pictures=pictures,
         n_images=len(columns.cells),
         most_prompts=MOST_ROWS,
+        texts=_read_texts(a.run),
         splits=splits,
         overlays=overlays,
         templates=lambda: list_templates(overlays),
         gallery=lambda: {
             "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
             "side": side,
-            **columns.plain(shorten_reasons(pictures.damaged, runs), values),
+            **columns.plain({n: shorten_reason(why, runs) for n, why in pictures.damaged.items()}, values),
             "evidence": list_titles(overlays),
             "because": list(list_reasons(values, columns.shown)),
         },
     )
     pictures.report_missing(warn)
+
+
+def _read_texts(run: Run) -> dict[str, str]:
+    """Return the text of each prompt of a run, by its id; prompts without a text are left out."""
+    samples = run.samples().dropna(subset=["text"])
+    return dict(zip(samples["prompt"], samples["text"], strict=True))
 
 
 def _cite(found: ModelComparison) -> Citation:

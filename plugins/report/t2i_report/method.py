@@ -10,6 +10,8 @@ from typing import Any
 
 from t2i_core.results.run import Run
 
+from .names import shorten_reason
+
 MOST_ROWS = 200
 """Maximum number of failures on a page."""
 
@@ -63,7 +65,7 @@ def count_failures(run: Run) -> Failures:
     if "failures.csv" not in run.manifest.files:
         return Failures()
     lost = run.failures()
-    lost["reason"] = lost["reason"].fillna("")
+    lost["reason"] = [shorten_reason(reason, [run]) for reason in lost["reason"].fillna("")]
     counted = Counter(lost[["metric", "kind", "reason"]].itertuples(index=False, name=None))
     columns = ["metric", "model", "prompt", "seed", "kind", "reason"]
     rows = list(lost[columns].head(MOST_ROWS).itertuples(index=False, name=None))

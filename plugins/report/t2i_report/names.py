@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Sequence
 
 from t2i_core.results.run import Run
 
 _Place = tuple[str, str, int]
+
+_FOLDERS = re.compile(r"(?<![\w.:/\\-])(?:/|[A-Za-z]:[\\/])(?:[^\s/\\:'\"]+[/\\])+(?=[^\s/\\])")
+"""The folders of an absolute path; URLs and texts such as `and/or` have none."""
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
@@ -82,9 +86,11 @@ def _images(run: Run) -> dict[str, dict[_Place, str]]:
     return found
 
 
-def shorten_reasons(reasons: Mapping[int, str], runs: Sequence[Run]) -> dict[int, str]:
-    """Return reasons with the paths of files in runs relative to the run: a page is read on other machines."""
-    found = dict(reasons)
+def shorten_reason(reason: str, runs: Sequence[Run]) -> str:
+    """Return a reason without the folders of this machine, because a page is read on others.
+
+    Files in runs are named relative to the run, other absolute paths by the file alone.
+    """
     for run in runs:
-        found = {place: why.replace(f"{run.folder}{os.sep}", "") for place, why in found.items()}
-    return found
+        reason = reason.replace(f"{run.folder}{os.sep}", "")
+    return _FOLDERS.sub("", reason)

@@ -80,7 +80,12 @@ def _read(groups: Sequence[PaperGroup], text: str) -> list[PaperColumn]:
     first, comma, rest = text.partition(",")
     if comma:
         return [column for part in (first, rest) for column in _read(groups, part.strip())]
-    raise UnknownName.among("column", text, dict.fromkeys(_list_names(groups)), _describe_names(groups))
+    name, _, level = text.partition("=")
+    if levels := [each.level for group in groups for each in _find(group, name) if each.facet is not None]:
+        raise UnknownName.among("level", level, levels, f"{name} has {_list_some(levels)}")
+    raise UnknownName.among(
+        "column", text, names := list(dict.fromkeys(_list_names(groups))), f"the runs have {_list_some(names)}"
+    )
 
 
 def _find(group: PaperGroup, text: str) -> Iterator[PaperColumn]:
@@ -130,11 +135,10 @@ def _list_names(groups: Sequence[PaperGroup]) -> Iterator[str]:
         yield from (f"{metric}.{facet}" for _, facet in _list_facets(results))
 
 
-def _describe_names(groups: Sequence[PaperGroup]) -> str:
-    names = list(dict.fromkeys(_list_names(groups)))
+def _list_some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"the runs have {', '.join(names[:_MOST])}{more}"
+    return f"{', '.join(names[:_MOST])}{more}"
 
 
 _MOST = 12
-"""Number of columns that a message lists."""
+"""Maximum number of columns or levels that a message lists."""

@@ -112,8 +112,21 @@ def make_paper_table(
         _write_caption(chosen, best, uncertainty),
         ["model", *(_write_title(column) for column in chosen)],
         rows,
-        [_write_note(group, own) for group in groups if (own := [each for each in chosen if each.group is group])],
+        [
+            *_list_failed(runs),
+            *(_write_note(group, own) for group in groups if (own := [c for c in chosen if c.group is group])),
+        ],
     )
+
+
+def _list_failed(runs: Sequence[Run]) -> Iterator[PaperNote]:
+    """Yield a note for each run that failed, because its scores are those of the samples that have a value."""
+    for run in runs:
+        if run.failed is not None:
+            why = run.failed.partition("; failures.csv says why")[0].rstrip(".")
+            yield PaperNote(
+                escape_control_characters(run.folder.name), escape_control_characters(f"the run failed: {why}.")
+            )
 
 
 def _write_title(column: PaperColumn) -> str:

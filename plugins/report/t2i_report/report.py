@@ -27,7 +27,7 @@ from .image_reasons import list_reasons
 from .looks import analyze_looks
 from .method import MOST_ROWS
 from .mistakes import find_mistakes, group_mistakes
-from .names import model_names, run_names, shorten_reasons
+from .names import model_names, run_names, shorten_reason
 from .page import write_page
 from .pairs import find_pair_mistakes
 from .reported_run import ReportedRun, group_run, record_run, settle_measures
@@ -128,7 +128,7 @@ def write_report(
         gallery=lambda: {
             "id": digest_data([run.manifest.plan for run in runs]),
             "side": side,
-            **shown.plain(shorten_reasons(pictures.damaged, runs)),
+            **shown.plain({n: shorten_reason(why, runs) for n, why in pictures.damaged.items()}),
             "evidence": list_titles(overlays),
             "because": list(list_reasons(values, shown)),
         },

@@ -19,7 +19,6 @@ from t2i_core.results.needed_sample import make_sample_need
 from t2i_core.results.numbers import make_interval, make_number
 from t2i_core.results.result import Comparison, Result, make_title
 from t2i_core.results.run import Run
-from t2i_core.results.sample_need import describe_sample_needs
 from t2i_core.results.score_difference import (
     compare_headlines,
     compute_headline,
@@ -90,14 +89,6 @@ class MetricComparison:
         if self.of_run is not None and (stop := describe_stop(self.of_run)) is not None:
             return [stop]
         return [] if self.found is None else list(self.found.notes)
-
-    @property
-    def need(self) -> str | None:
-        """Number of prompts that would show a difference, in words; None if this one is significant."""
-        found = self.found
-        if found is None or found.p < LEVEL:
-            return None
-        return describe_sample_needs([make_sample_need(found, self.measure)], found.question)
 
     def to_comparison(self, a: str, b: str) -> Comparison | None:
         """Return the difference as an evaluation of both models has it; None if they cannot be compared.

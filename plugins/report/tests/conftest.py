@@ -169,8 +169,7 @@ def write_run(folder: Path, metrics: Any = "bright", seeds: int = 4, models: Any
         seeds=seeds,
         out=folder,
         resolver=RESOLVER,
-        max_failed=0.5,
-        **more,
+        **{"max_failed": 0.5, **more},
     )
     return load_finished_run(folder)
 

@@ -18,7 +18,7 @@ from t2i_core.api import ExistingImagesInfo, Generated
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run, load_finished_run
-from t2i_core.results.verdict import describe_need
+from t2i_core.results.verdict import describe_need, describe_verdicts
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
 from t2i_report.compare import ModelComparison, compare, print_comparison
@@ -195,34 +195,63 @@ def test_rows_that_do_not_give_their_score_again_are_not_compared(
     ] * 2
 
 
-def test_which_models_must_be_clear(compared: Any, shared_run: Run) -> None:
-    with pytest.raises(BadOption, match="has 2 models; name one with --a: dark, light"):
-        compared(shared_run, shared_run)
+def test_which_models_must_be_clear(compared: Any, shared_run: Run, make_run: MakeRun) -> None:
+    run = make_run(models={name: {"level": 60} for name in ("one", "two", "three")}, seeds=1)
+    with pytest.raises(BadOption, match="has 3 models; name one with --a: one, two, three"):
+        compared(run, run)
     with pytest.raises(BadOption, match="with itself"):
         compared(shared_run, shared_run, "dark", "dark")
     with pytest.raises(UnknownName, match="did you mean 'light'"):
         compared(shared_run, shared_run, "dark", "ligth")
 
 
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        ((None, None), ("dark", "light")),
+        (("light", None), ("light", "dark")),
+        ((None, "dark"), ("light", "dark")),
+    ],
+)
+def test_a_run_of_two_models_compares_these_two(
+    compared: Any, shared_run: Run, labels: tuple[str | None, str | None], wanted: tuple[str, str]
+) -> None:
+    found = compared(shared_run, shared_run, *labels)
+    assert (found.a.label, found.b.label) == wanted
+
+
+def test_prompts_are_shown_by_their_texts(
+    compared: Any, resolver: StaticResolver, shared_run: Run, tmp_path: Path
+) -> None:
+    write_comparison(compared(shared_run, shared_run), tmp_path / "page.html", resolver, 16, lambda message: None)
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert '<th scope="row">a red dog</th>' in text
+    assert '<th scope="row">plain</th>' not in text
+
+
 def test_the_terminal_shows_differences_and_prompts(compared: Any, shared_run: Run) -> None:
     text = as_text(compared(shared_run, shared_run, "dark", "light"), most=1)
     said = shared_run.comparisons[0]
     low, high = said.ci
+    lines = text.splitlines()
+    verdicts = describe_verdicts(
+        shared_run.results[:2], [said.model_copy(update={"p_adjusted": said.p_unadjusted})]
+    )
+    assert lines[2].startswith(verdicts[0][:60])
     assert re.search(r"  p \(unadjusted\)  n *\n", text)
     assert re.search(rf"bright +{said.diff:.3f} +\[{low:.3f}, {high:.3f}\] +{said.p_unadjusted:.3f} +15 *\n", text)
     assert "bright: the 1 lowest and 1 highest of 4 prompts" in text
     assert "interval of bright: paired, " in text
 
 
-def test_a_difference_that_is_not_significant_ends_with_the_number_of_prompts_that_would_show_one(
+def test_a_difference_that_is_not_significant_names_the_number_of_prompts_that_would_show_one(
     compared: Any, resolver: StaticResolver, make_run: MakeRun, tmp_path: Path
 ) -> None:
     run = make_run(models={"dark": {"level": 100}, "light": {"level": 104}}, seeds=8)
     (said,) = run.comparisons
     assert said.needed is not None
     found = compared(run, run, "dark", "light")
-    line = f"bright: {describe_need(run.comparisons)}"
-    assert as_text(found, 10).strip().endswith(line)
+    assert as_text(found, 10).splitlines()[3] == describe_need(run.comparisons)
     write_comparison(found, tmp_path / "page.html", resolver, 16, print)
     assert describe_need(run.comparisons) in (tmp_path / "page.html").read_text(encoding="utf-8")
 

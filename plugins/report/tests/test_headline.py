@@ -15,7 +15,7 @@ from t2i_core.results.result import Comparison, Result, Score
 from t2i_core.results.sample_need import SampleNeed
 from t2i_core.results.verdict import LEVEL
 from t2i_report.answers import answer
-from t2i_report.citation import Citation
+from t2i_report.citation import Citation, _list_signatures
 from t2i_report.forest import draw_forests
 from t2i_report.headline import Headline, write_headline
 from t2i_report.metric_results import MetricResults, group_results
@@ -365,3 +365,26 @@ def test_groups_keep_the_bounds_apart() -> None:
     assert isinstance(group, MetricResults)
     assert group.labels == ["new"]
     assert write([own, bound]).title == "new scores 0.700 on share"
+
+
+def test_settings_that_may_be_best_are_counted_in_words() -> None:
+    results = [
+        result(f"s={n}", score, model="simulator", settings={"s": n}) for n, score in enumerate((0.8, 0.7, 0.2))
+    ]
+    found = (("s=0", "s=1", 0.1, 0.4), ("s=0", "s=2", 0.6, 0.001), ("s=1", "s=2", 0.5, 0.001))
+    pairs = [comparison(*each) for each in found]
+    groups = group_results(results, pairs, {"share": (MEASURE,)}, {}, {})
+    (line,) = answer(groups, [], Citation("t2i eval")).best
+    assert line.who == "2 of 3 settings of simulator may be best"
+
+
+def test_a_corrected_score_is_cited_with_its_own_signature() -> None:
+    fixed = corrected(0.5).model_copy(update={"signature": "metric:share|corrected:f#1"})
+    results = [
+        result("a", 0.4, signature="metric:share", correction=fixed),
+        result("b", 0.3, signature="metric:share"),
+    ]
+    assert list(_list_signatures(results)) == [
+        ("share (corrected by people)", "metric:share|corrected:f#1"),
+        ("share", "metric:share"),
+    ]

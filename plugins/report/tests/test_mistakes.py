@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,10 +17,11 @@ from t2i_report.example import choose_example
 from t2i_report.explained_values import ExplainedMetric, ExplainedValue
 from t2i_report.gallery import Gallery, ShownImage
 from t2i_report.image_reasons import list_reasons
-from t2i_report.mistakes import MOST_GROUPS, Mistake, find_mistakes, group_mistakes
+from t2i_report.mistakes import MOST_GROUPS, MOST_TEXTS, Mistake, MistakeGroup, find_mistakes, group_mistakes
 from t2i_report.only_one import split_metrics
 from t2i_report.overlay import Overlay
 from t2i_report.weak_spots import Level, WeakSpot
+from t2i_web_support.templates import make_environment
 
 HIT = Measure("hit", "Share of hits.", low=0, high=1)
 COSINE = Measure("cosine", "Mean cosine.")
@@ -54,6 +57,16 @@ CELLS: list[Cell] = [
     ("b", "q", 0, 0, "too dark"),
     ("b", "q", 1, 0, "too dark"),
 ]
+
+
+def test_a_tally_names_the_most_frequent_texts_and_counts_the_rest() -> None:
+    texts = [(f"no thing {number}", 2) for number in range(MOST_TEXTS)]
+    mistake = Mistake("metric", "hit", "a", "no [object]", 2 * MOST_TEXTS + 3, 40, texts=texts)
+    macro = make_environment("t2i_report").get_template("sections/mistake.html").module.reason
+    text = re.sub("<[^>]*>", " ", macro("metric", MistakeGroup("no [object]", [mistake])))
+    assert "no thing 3 (2) and 3 more" in text
+    whole = replace(mistake, count=2 * MOST_TEXTS)
+    assert "more" not in macro("metric", MistakeGroup("no [object]", [whole]))
 
 
 def test_each_reason_of_a_value_counts() -> None:

@@ -22,6 +22,7 @@ from t2i_report.paper_differences import make_difference_table
 from t2i_report.paper_formats import format_paper_table
 from t2i_report.paper_groups import collect_groups
 from t2i_report.paper_table import PaperCell, PaperNote, PaperTable, format_decimals, make_paper_table
+from t2i_report.paper_width import TEXT_WIDTH, estimate_width, fit_width
 
 from .conftest import MakeRun
 
@@ -77,6 +78,37 @@ def test_latex_compiles_and_shows_every_name(tmp_path: Path) -> None:
 def test_latex_compiles_with_booktabs_alone(tmp_path: Path) -> None:
     text = compile_latex(TABLE, tmp_path)
     assert len(re.findall(r"0\.5 \[−0\.1, 0\.9\] +−0\.250 ± 0\.100 +–$", text, re.MULTILINE)) == len(HOSTILE)
+
+
+def find_right_end(pdf: Path) -> tuple[float, float]:
+    """Return where the rightmost word of a page ends, and the width of the page, both in points."""
+    assert PDFTOTEXT is not None
+    done = subprocess.run([PDFTOTEXT, "-bbox", pdf, "-"], capture_output=True, text=True, check=True)
+    page = re.search(r'<page width="([\d.]+)"', done.stdout)
+    assert page is not None
+    return max(float(end) for end in re.findall(r'xMax="([\d.]+)"', done.stdout)), float(page[1])
+
+
+def make_wide_table(n_columns: int, n_rows: int) -> PaperTable:
+    cell = PaperCell("0.412", "[0.204, 0.620]", True)
+    head = ["model", *(f"tiam: object = giraffe {n} ↑" for n in range(n_columns))]
+    return PaperTable("Scores.", head, [(f"model {n}", [cell] * n_columns) for n in range(n_rows)], [])
+
+
+@needs_latex
+@pytest.mark.parametrize(("n_columns", "n_rows", "fits"), [(2, 3, True), (9, 2, True), (9, 9, False)])
+def test_a_wide_table_has_its_columns_as_rows(tmp_path: Path, n_columns: int, n_rows: int, fits: bool) -> None:
+    table = make_wide_table(n_columns, n_rows)
+    found = fit_width(table)
+    assert (estimate_width(found) <= TEXT_WIDTH) is fits
+    assert {len(found.head) - 1, len(found.rows)} == {n_columns, n_rows}
+    compile_latex(found, tmp_path)
+    end, page = find_right_end(tmp_path / "page.pdf")
+    assert (end <= (page + TEXT_WIDTH) / 2) is fits  # the text stands in the middle of the page
+    if n_columns == 9:
+        assert estimate_width(table) > TEXT_WIDTH
+    if fits:  # the table is centred on the page, so its width follows from its right end
+        assert estimate_width(found) == pytest.approx(2 * end - page, rel=0.15)
 
 
 def test_typst_compiles_and_shows_every_name(tmp_path: Path) -> None:
@@ -158,6 +190,10 @@ def test_columns_are_metrics_named_scores_and_facets(shared_run: Run, resolver: 
     ]
     with pytest.raises(UnknownName, match=r"'bright\.shad'.*bright\.shade"):
         make_paper_table([shared_run], resolver, ["bright.shad"])
+    with pytest.raises(UnknownName, match=r"'hostil'.*did you mean 'hostile'"):
+        make_paper_table([shared_run], resolver, ["bright.kind=hostil"])
+    with pytest.raises(UnknownName, match=r"bright\.kind has plain, hostile"):
+        make_paper_table([shared_run], resolver, ["bright.kind=cat"])
 
 
 def find_bold(run: Run, resolver: StaticResolver, p: float | None) -> list[str]:

@@ -204,6 +204,43 @@ def test_the_command_writes_the_page_though_no_plugin_is_there_any_more(shared_r
     assert max(small.size) == 16
 
 
+@pytest.fixture
+def failed_run(make_run: Any) -> Run:
+    """A run of which too many samples failed."""
+    models = {"dark": {"level": 60}, "light": {"level": 110, "fails": True}}
+    run: Run = make_run(models=models, max_failed=0.01)
+    assert run.failed is not None
+    return run
+
+
+@pytest.mark.parametrize("how", ["latex", "markdown", "typst"])
+def test_the_table_of_a_failed_run_says_so_below_it_and_on_standard_error(failed_run: Run, how: str) -> None:
+    done = CliRunner().invoke(report_app, [str(failed_run.folder), "--format", how])
+    assert done.exit_code == 0, done.output
+    warning = done.stderr.splitlines()[0]
+    assert warning.startswith("warning: ")
+    assert warning.endswith(f"run: the run failed: {failed_run.failed}")
+    assert "the run failed: " in done.stdout
+    assert "failures.csv" not in done.stdout
+
+
+def test_a_table_that_does_not_fit_on_the_page_is_warned_of(make_run: Any) -> None:
+    models = {f"a model with a long name {number}": {"level": number} for number in range(9)}
+    run = make_run(models=models, metrics=["bright", "broken", "own"], seeds=1)
+    words = [str(run.folder), "--format", "latex", "--columns"]
+    wide = ",".join(("bright", "bright.shade", "bright.kind", "broken", "broken.shade", "own") * 2)
+    done = CliRunner().invoke(report_app, [*words, wide])
+    assert done.exit_code == 0, done.output
+    assert "name fewer columns with --columns" in done.stderr
+    assert "points wide" not in CliRunner().invoke(report_app, [*words, "bright"]).stderr
+
+
+def test_models_without_a_weakness_are_named_up_to_a_number(make_run: Any, resolver: Any, tmp_path: Path) -> None:
+    models = {f"m{number}": {"level": 0} for number in range(6)}
+    text, _ = page(tmp_path / "r.html", resolver, make_run(models=models, seeds=1))
+    assert '<span class="soft">m0, m1, m2, m3 and 2 more</span> no weakness found' in text
+
+
 def test_a_page_that_cannot_be_written_leaves_nothing(shared_run: Run, resolver: Any, tmp_path: Path) -> None:
     with pytest.raises(BadFolder, match="cannot be written"):
         page(tmp_path / "absent" / "report.html", resolver, shared_run)
