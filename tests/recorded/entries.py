@@ -133,6 +133,8 @@ ENTRIES = (
     _entry("questions-dpg", "dpg-bench", (SOUND,), **_QUESTIONS, judge="oracle", options={
         "metric:dpg-bench": {"variant": "reference"},
     }),
+    _entry("questions-trained", "dsg dpg-bench soft-tifa vqascore t2i-compbench", (SOUND, MIXED), **_QUESTIONS,
+           judge="mini-vqa"),
     _entry("questions-tifa", "tifa", (SOUND,), **(_QUESTIONS | {"prompts": "tifa-mini"}), judge="oracle"),
     # text in images, and unsafe images
     _entry("text-rendering", "text-rendering", (_simulator("misspelt", misspell=0.5), _simulator("right")),

@@ -36,6 +36,7 @@ from .composition_rules import (
     score_spatial,
 )
 from .cosine import compute_cosine
+from .judged_questions import UNCERTAIN
 from .options import TASKS, CompBenchOptions
 
 ATTRIBUTES, OBJECTS, SIMILARITY = "attributes", "objects", "similarity"
@@ -189,11 +190,12 @@ class CompBench(Metric):
             if weights is None:
                 return Failure("the judge answered neither yes nor no")
             values.append(float(weights[0]))
-        low = [(value, phrase.text) for phrase, value in zip(phrases, values, strict=True) if value < 0.5]
+        wrong = [(value, phrase.text) for phrase, value in zip(phrases, values, strict=True) if value < 0.5]
+        doubt = UNCERTAIN if min(values) < 1 else ""
         return PartialScore(
             multiply_answers(values),
-            "; ".join(f"yes {value:.2f} to: {text}" for value, text in low),
-            tuple(Evidence(f"{text} yes: {value:.2f}") for value, text in low),
+            "; ".join(f"no to: {text}" for _, text in wrong) or doubt,
+            tuple(Evidence(f"{text} yes: {value:.2f}") for value, text in wrong),
         )
 
     def _score_spatial(self, observed: Observed) -> PartialScore:

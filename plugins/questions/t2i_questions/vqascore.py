@@ -19,6 +19,7 @@ from t2i_core.api import (
 )
 from t2i_core.api.capabilities.answer import YES_NO
 
+from .judged_questions import UNCERTAIN
 from .options import VqaScoreOptions
 
 NEED = "shown"
@@ -53,7 +54,7 @@ class VqaScore(Metric):
             if answer.choice is None:
                 yield answer.explain_no_choice()
                 return
-            yield Row("vqascore", float(answer.choice == "yes"), because=f"answered {answer.choice}")
+            yield _write_row(float(answer.choice == "yes"), answer)
             yield NO_PROBABILITIES
             return
         yes, total = float(answer.probs[0]), float(answer.probs.sum())
@@ -62,10 +63,11 @@ class VqaScore(Metric):
                 yield answer.explain_no_choice()
                 return
             yes /= total
-        yield Row(
-            "vqascore",
-            min(yes, 1.0),
-            because=f"yes {yes:.3f}, no {float(answer.probs[1]):.3f}"
-            if not self.options.normalise
-            else f"yes {yes:.3f}",
-        )
+        yield _write_row(min(yes, 1.0), answer)
+
+
+def _write_row(value: float, answer: QuestionAnswer) -> Row:
+    """Return the row of an image, which says whether yes was the most probable answer."""
+    if answer.choice != "yes":
+        return Row("vqascore", value, because=f"answered {answer.choice or 'neither yes nor no'}")
+    return Row("vqascore", value, because=UNCERTAIN if value < 1 else "")

@@ -308,6 +308,16 @@ def test_vqascore_is_the_probability_of_yes_among_all_words(tmp_path: Path) -> N
     assert judge.asked == ["a cup?"]
 
 
+@pytest.mark.parametrize(
+    ("shares", "because"),
+    [((1.0, 0.0), ""), ((0.8, 0.2), "right, but without certainty"), ((0.3, 0.7), "answered no")],
+)
+def test_reasons_of_vqascore_have_no_numbers(shares: tuple[float, float], because: str, tmp_path: Path) -> None:
+    run, _ = run_metric("vqascore", [Prompt("cup", "a cup")], probabilities(*shares), tmp_path / "run")
+    reasons = run.measurements().get("because")
+    assert ([] if reasons is None else reasons.dropna().tolist()) == ([because] if because else [])
+
+
 def test_vqascore_without_probabilities_says_so(tmp_path: Path) -> None:
     answers = answer_from({"a cup?": "yes"})
     options = {"vqascore": {"question": "{}?"}}

@@ -177,7 +177,7 @@ def test_each_task_has_its_rule(tmp_path: Path) -> None:
         {prompt.id: value for prompt, value in zip(PROMPTS, EXPECTED, strict=True)}, abs=1e-6
     )
     reasons = table["because"].to_dict()
-    assert reasons["attribute-x"] == "yes 0.25 to: a cat?"
+    assert reasons["attribute-x"] == "no to: a cat?"
     assert reasons["spatial-a dog near a cat"] == "cat not found"
     assert reasons["spatial-a dog on the left of a boy"] == "dog is not on the left of boy"
     assert reasons["numeracy-three dogs"] == "counted 2 dog, asked 3"
