@@ -6,14 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from t2i_cli.recipe import make_schema
+from pydantic import TypeAdapter
+from t2i_core import Request
 
 FILE = Path(__file__).with_name("recipe.schema.json")
 
 
 def text() -> str:
     """Return the schema as it should be."""
-    schema: dict[str, Any] = make_schema()
+    schema: dict[str, Any] = TypeAdapter(Request).json_schema()
     _add_spec(schema["$defs"]["ModelRequest"])
     head = {"title": "A recipe of t2i", "description": "A recipe: what `t2i eval --recipe FILE` reads."}
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, **head}

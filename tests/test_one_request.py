@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 from t2i_cli.app import app
-from t2i_cli.recipe import parse_recipe
 from t2i_cli.request_command import make_options
 from t2i_core.api.errors import BadRecipe
 from t2i_core.engine import evaluation, request
+from t2i_core.engine.recipe import parse_recipe
 from t2i_core.engine.request import Request
 from t2i_core.engine.request_field import CommandOption, find_option, list_fields, validated
 from t2i_core.results.manifest import Manifest, RequestRecord
@@ -41,7 +41,7 @@ class _Planned(Exception):
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[Longer]:
     """What plans are asked to be made of, once core's request is the longer one."""
     monkeypatch.setattr(request, "Request", Longer)
-    for module in ("t2i_core.engine.evaluation", "t2i_cli.recipe", "t2i_cli.request"):
+    for module in ("t2i_core.engine.evaluation", "t2i_core.engine.recipe", "t2i_cli.request"):
         monkeypatch.setattr(f"{module}.Request", Longer)
     found: list[Longer] = []
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from t2i_cli.app import app
-from t2i_cli.kinds import SUITES
-from t2i_cli.suite import load_suite
-from t2i_core import load_run
+from t2i_core import Request, load_run
 from t2i_registry import Registry
+from t2i_registry.discovery import SUITES
+from t2i_registry.suite import load_suite
 from typer.testing import CliRunner
 
 NAMES = [each.name for each in Registry().list_extensions(SUITES)]
@@ -34,11 +34,23 @@ def test_both_suites_ship() -> None:
     assert {"quick", "standard"} <= set(NAMES)
 
 
+def test_python_gets_what_fits_the_models() -> None:
+    """A function's images are photographs."""
+    mini, drawn = (
+        Request(**Registry().apply_suite("standard", {"models": model, "metrics": "tiam"}))
+        for model in ("mini", lambda text, seed: None)
+    )
+    assert mini.metrics == drawn.metrics == (*load_suite("standard", (), Registry()).values["metrics"], "tiam")
+    assert (mini.judges, mini.default_prompts) == ((), ("geneval",))
+    assert {"reward=hpsv21", "reward=pickscore"} < set(drawn.judges)
+    assert drawn.default_prompts == ("geneval", "reward=geneval")
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_suite_plans_photographs_and_the_mini_world(name: str) -> None:
     """It tells images and answers before anything is drawn, and keeps the judges of the models' domain."""
-    metrics = load_suite(name, Registry()).values["metrics"]
+    metrics = load_suite(name, (), Registry()).values["metrics"]
     for model, prompts in (("sd15", "geneval"), ("mini", "geneval-mini")):
         plan = json.loads(t2i("eval", "--suite", name, "--model", model, "--dry-run", "--json"))
         planned = {job["metric"]: job for job in plan["jobs"]}
@@ -61,7 +73,7 @@ def test_standard_runs_whole_on_the_mini_world(tmp_path: Path) -> None:
     run = load_run("run")
     assert run.failed is None
     assert not run.manifest.left_out
-    wanted = load_suite("standard", Registry()).values["metrics"]
+    wanted = load_suite("standard", (), Registry()).values["metrics"]
     assert [result.metric for result in run.results] == list(wanted)
     for result in run.results:
         assert result.score is not None

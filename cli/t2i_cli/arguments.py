@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 from t2i_registry import scan
-from t2i_registry.discovery import KINDS
-
-from .kinds import SUITES
+from t2i_registry.discovery import KINDS, SUITES
 
 Completion = Callable[[str], list[tuple[str, str]]]
 

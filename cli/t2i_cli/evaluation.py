@@ -20,17 +20,17 @@ from t2i_core.engine.component_finder import ComponentFinder
 from t2i_core.engine.dry_run import forecast_plan, forecast_request
 from t2i_core.engine.model_list import bring_models
 from t2i_core.engine.plan import make_plan
+from t2i_core.engine.recipe import parse_recipe
 from t2i_core.io.yaml_lines import LocatedYAML
 from t2i_core.results.score_tables import print_looks, print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
+from t2i_registry.suite import load_suite
 
 from .commands import UsageError, say_error
 from .interrupts import find_exit_code, raise_interrupt
 from .plan_tables import print_images, print_plan, print_speeds
-from .recipe import parse_recipe
 from .request import make_request
-from .suite import load_suite
 from .terminal import keep_stdout_clean
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def evaluate(
     registry = Registry()
     if suite is not None and recipe is not None:
         raise UsageError("--suite and --recipe cannot be given together; a recipe may list the suite's metrics")
-    wanted = make_request(given, recipe if suite is None else load_suite(suite, registry), registry)
+    read = recipe if suite is None else load_suite(suite, given.get("models"), registry)
+    wanted = make_request(given, read, registry)
     if not wanted.metrics:
         raise UsageError("name a metric with --metric (t2i list-plugins --kind metric shows them)")
     run = run_request(wanted, registry, dry_run, as_json)

@@ -24,8 +24,7 @@ from t2i_core.engine.component import Component
 from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
 from t2i_registry.options import describe_options
-
-from .suite import describe_suite, has_suite
+from t2i_registry.suite import describe_suite, has_suite
 
 if TYPE_CHECKING:
     from t2i_core.api.metric_input import Need

@@ -11,10 +11,6 @@ from t2i_registry.discovery import EntryKind
 _OTHER_WORDS: dict[str, EntryKind] = {"prompt": "prompt_source"}
 
 
-SUITES = "t2i.suites"
-"""The entry-point group of suites, which are not components."""
-
-
 def read_kind(word: str, where: str) -> EntryKind:
     """Return the kind that a word names.
 

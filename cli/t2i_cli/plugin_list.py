@@ -12,9 +12,9 @@ from t2i_core.api.errors import BrokenPlugin
 from t2i_core.api.terminal import PIPE_WIDTH, print_json, write_line
 from t2i_core.api.text import escape_control_characters
 from t2i_registry import Catalogue, Entry, Registry, scan
-from t2i_registry.discovery import EntryKind
+from t2i_registry.discovery import SUITES, EntryKind
 
-from .kinds import SUITES, read_kind
+from .kinds import read_kind
 
 if TYPE_CHECKING:
     from t2i_registry.plugin_check import PluginCheck

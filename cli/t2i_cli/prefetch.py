@@ -15,13 +15,13 @@ from t2i_core.engine.isolation import IsolatedComponent, fetch_isolated
 from t2i_core.engine.lifecycle import fetch_weights
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import load_prompts
+from t2i_core.engine.recipe import Recipe
 from t2i_core.engine.request import AUTO
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
+from t2i_registry.suite import load_suite
 
-from .recipe import Recipe
 from .request import make_request
-from .suite import load_suite
 
 _RECIPES = (".yaml", ".yml")
 
@@ -41,7 +41,9 @@ def prefetch(names: list[str], suite: str | None, options: list[str] | None, dev
     registry = Registry()
     device = None if device == AUTO else device  # all of its GPUs load the same files
     if suite is not None:
-        components = _plan_components({"models": names}, load_suite(suite, registry), options, device, registry)
+        components = _plan_components(
+            {"models": names}, load_suite(suite, names, registry), options, device, registry
+        )
     else:
         components = chain.from_iterable(_find_components(name, options, device, registry) for name in names)
     wanted: dict[tuple[Any, ...], Any] = {}

@@ -8,12 +8,11 @@ from typing import Any
 from t2i_core.api.errors import BadRecipe, T2IError, join_clauses
 from t2i_core.api.plugin_info import Kind
 from t2i_core.api.resolver import OptionTable, split_judge
+from t2i_core.engine.recipe import Recipe
 from t2i_core.engine.request_field import Place
 from t2i_core.engine.unavailable_metrics import CAUSES
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
-
-from .recipe import Recipe
 
 
 def check_components(

@@ -7,20 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2i_core.engine.recipe import Recipe, load_recipe
 from t2i_core.engine.request import Request
 from t2i_registry.discovery import KINDS
-from t2i_registry.options import Address, merge_options
+from t2i_registry.options import Address, override
 
 from .component_names import correct_case, refuse_folders
-from .recipe import Recipe, load_recipe
 from .recipe_check import check_components
-from .suite_domain import fit_domain
 
 if TYPE_CHECKING:
     from t2i_registry import Registry
-
-ADDED = ("metrics", "default_prompts")
-"""Keys of a suite that the command line adds to."""
 
 NO_RECIPE = Recipe("", {})
 
@@ -43,22 +39,15 @@ def make_request(
     """
     read = load_recipe(recipe) if isinstance(recipe, Path) else recipe or NO_RECIPE
     read = replace(read, values=correct_case(read.values, registry))
-    values = fit_domain(read.values, given.get("models"), registry) if read.is_suite else dict(read.values)
     if not measures:
-        values |= _keep_images(values, registry)
-    own = {key for key, value in values.items() if value}
-    for name, value in given.items():
-        if value in (None, [], ()):
-            continue
-        if name in ADDED and read.is_suite:
-            value = [*values.get(name, ()), *value]
-        elif name == "options":
-            below = values.get("options", {})
-            table = registry.read_options(value)
-            value = {**below, **{key: merge_options(below.get(key, {}), new) for key, new in table.items()}}
-        else:
-            own.discard(name)
-        values[name] = value
+        read = replace(read, values=read.values | _keep_images(read.values, registry))
+    given = {name: value for name, value in given.items() if value not in (None, [], ())}
+    if "options" in given:
+        given["options"] = registry.read_options(given["options"])
+    values = override(read.values, given, read.added)
+    own = {
+        key for key, value in read.values.items() if value and key not in given.keys() - {"options", *read.added}
+    }
     request = Request(**values)
     request = replace(request, **correct_case({key: getattr(request, key) for key in values}, registry))
     refuse_folders(request, registry)

@@ -6,9 +6,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from t2i_cli.recipe import load_recipe
 from t2i_cli.request import make_request
 from t2i_core.api.errors import BadRecipe
+from t2i_core.engine.recipe import load_recipe
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.request_field import list_fields
 from t2i_core.io.yaml_file import MAX_VALUES

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from t2i_core import evaluate
+from t2i_core.api.errors import BadOption, UnknownName
 
 RUDE = "raise SystemExit('imported')"
 
@@ -56,6 +58,30 @@ def test_the_command_line_overrides_a_suite_and_adds_metrics(toy, bring, t2i):
     assert job["seeds"] == [0, 1, 2]
     twice = t2i(*words, "--metric", "toy/brightness")
     assert [job["metric"] for job in json.loads(twice.stdout)["jobs"]] == ["brightness", "toy/brightness"]
+
+
+def test_python_runs_a_suite_and_overrides_it(toy, bring, tmp_path):
+    bring("t2i-doe", "nightly", TWO + "judges: [nobody]\noptions: {grey: {level: 7}}\n")
+    given = {"model": "grey", "suite": "nightly", "judge": "meter", "options": {"metric:brightness": {"over": 0}}}
+    run = evaluate("toy/brightness", seeds=3, out=tmp_path / "run", **given)
+    assert [result.metric for result in run.results] == ["brightness", "toy/brightness"]
+    assert {(result.prompts, result.n_seeds) for result in run.results} == {("four", 3)}
+    assert {result.scores["bright"].value for result in run.results} == {1}  # with the option given here
+    assert max(result.score for result in run.results) < 0.1  # with that of the suite
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"suite": "nightli"}, UnknownName, "unknown suite 'nightli': did you mean 'nightly'"),
+        ({"suite": "nightly", "metric": "brightnes"}, UnknownName, "did you mean 'brightness'"),
+        ({}, BadOption, "name a metric, or a suite"),
+    ],
+)
+def test_errors_in_python(toy, bring, given, error, said):
+    bring("t2i-doe", "nightly", TWO)
+    with pytest.raises(error, match=said):
+        evaluate(model="grey", **given)
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from t2i_core.api.errors import BadOption, MissingOption, did_you_mean, join_clauses
 from t2i_core.api.fault_words import describe_fault, takes_value
+from t2i_core.engine.request_values import list_values
 
 from .discovery import KINDS, normalize_name
 
@@ -146,6 +147,27 @@ def merge_options(*tables: Mapping[str, Any]) -> dict[str, Any]:
                 result[first] = merge_options(below if isinstance(below, Mapping) else {}, value)
             else:
                 result[first] = value
+    return result
+
+
+def override(values: Mapping[str, Any], given: Mapping[str, Any], added: Collection[str] = ()) -> dict[str, Any]:
+    """Return values of the request's fields with those of the user on top; component options merge one by one.
+
+    Args:
+        values: The values, such as those of a recipe.
+        given: The user's values; None and empty lists change nothing.
+        added: Fields whose values are the given ones after those of `values`.
+    """
+    result = dict(values)
+    for name, value in given.items():
+        if value is None or (isinstance(value, list | tuple) and not value):
+            continue
+        if name in added:
+            value = [*values.get(name, ()), *list_values(value)]
+        elif name == "options":
+            below = values.get(name, {})
+            value = {**below, **{key: merge_options(below.get(key, {}), table) for key, table in value.items()}}
+        result[name] = value
     return result
 
 

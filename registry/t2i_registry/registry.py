@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .component_lookup import ComponentLookup
 from .descriptor import load_target
-from .options import merge_options, repeat_word, split_assignment
+from .options import merge_options, override, repeat_word, split_assignment
 
 if TYPE_CHECKING:
     from t2i_core.api.extension import Extension
@@ -66,6 +66,19 @@ class Registry(ComponentLookup):
     def list_extensions(self, group: str) -> tuple[Extension, ...]:
         """Return the entry points of a group by which plugins extend a plugin."""
         return tuple(each for each in self.catalogue.extensions if each.group == group)
+
+    def apply_suite(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a request: those of a suite with the user's on top.
+
+        Raises:
+            UnknownName: No installed plugin has the suite.
+            AmbiguousName: Several have it.
+            BrokenPlugin: Its file cannot be found or is not valid.
+        """
+        from .suite import load_suite  # reads requests, which nothing else here needs
+
+        recipe = load_suite(name, given.get("models", ()), self)
+        return override(recipe.values, given, recipe.added)
 
     def load_command(self, name: str) -> Any:
         """Import and return a plugin's command.

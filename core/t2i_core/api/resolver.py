@@ -202,6 +202,16 @@ class Resolver(Protocol[ComponentT_co]):
         """
         ...
 
+    def apply_suite(self, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return values of a request's fields: those of a suite that fit the models, the given ones on top.
+
+        Raises:
+            UnknownName: If no plugin has the suite.
+            AmbiguousName: If several have it.
+            BrokenPlugin: If its file is missing or not valid.
+        """
+        ...
+
     def manifest(self) -> list[dict[str, Any]]:
         """Return name, kind, distribution, version and target of every installed component."""
         ...

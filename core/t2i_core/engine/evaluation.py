@@ -27,9 +27,10 @@ Model = str | GeneratorInfo | ModelRequest | Callable[..., Any]
 
 
 def evaluate(
-    metric: str | MetricInfo | Sequence[str | MetricInfo],
+    metric: str | MetricInfo | Sequence[str | MetricInfo] | None = None,
     model: Model | Sequence[Model] = (),
     *,
+    suite: str | None = None,
     images: Sequence[Any] | Mapping[str, Sequence[Any]] | None = None,
     judge: str | Sequence[str] = (),
     resolver: Resolver[Component[Any]] | None = None,
@@ -39,10 +40,11 @@ def evaluate(
     """Evaluate models under metrics, with the same names and results as `t2i eval`.
 
     Args:
-        metric: Metrics by name, or descriptors (`MetricInfo`) of your own.
+        metric: Metrics by name, or descriptors (`MetricInfo`) of your own. They add to those of `suite`.
         model: Models by name; a function that takes a prompt's text and a seed and returns an image; a loaded
             pipeline of diffusers; or descriptors (`GeneratorInfo`) of your own. A `ModelRequest` is a model under
             settings, with a label.
+        suite: Suite of an installed plugin: metrics and settings, which the other arguments override.
         images: Images instead of a model, one for each prompt in the same order: PIL images, uint8 arrays of shape
             (height, width, 3), or paths. Several such lists, by label, are compared. `prompts` must be given.
         judge: Judges to take instead of the chosen ones, `NAME` or `CAPABILITY=NAME`.
@@ -66,7 +68,10 @@ def evaluate(
         >>> run.results[0].score  # doctest: +SKIP
         1.0
     """
-    request = make_request({"metrics": metric, "models": model, "judges": judge, **options}, images, resolver)
+    if metric is None and suite is None:
+        raise BadOption("name a metric, or a suite: evaluate(suite=NAME)")
+    values = {"metrics": metric or (), "models": model, "judges": judge, **options}
+    request = make_request(values, images, resolver, suite)
     sleep_while_waiting()
     with choose_progress(progress) as display:
         with use_cache(display.note):
@@ -76,7 +81,9 @@ def evaluate(
     return run
 
 
-def make_request(values: dict[str, Any], images: Any, resolver: Resolver[Component[Any]] | None) -> Request:
+def make_request(
+    values: dict[str, Any], images: Any, resolver: Resolver[Component[Any]] | None, suite: str | None = None
+) -> Request:
     """Return a request whose prompts and images may be values in memory."""
     if images is not None:
         if list_values(values["models"]):
@@ -88,6 +95,8 @@ def make_request(values: dict[str, Any], images: Any, resolver: Resolver[Compone
         values["models"] = list_image_models(images, values["prompts"])
     if values.get("prompts") is not None:
         values["prompts"] = read_prompts_argument(values["prompts"], lambda: _list_prompt_sources(resolver))
+    if suite is not None:
+        values = dict((resolver or installed_resolver()).apply_suite(suite, values))
     return Request(**values)
 
 

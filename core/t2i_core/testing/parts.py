@@ -77,6 +77,10 @@ class StaticResolver:
             table.setdefault(name, {})[key] = value
         return table
 
+    def apply_suite(self, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Refuse the suite: no plugin is installed."""
+        raise UnknownName.among("suite", name, [])
+
     def manifest(self) -> list[dict[str, Any]]:
         """Return the names of the given descriptors."""
         return [{"kind": kind, "name": name} for kind, name in self._infos]

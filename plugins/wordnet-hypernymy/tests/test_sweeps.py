@@ -45,7 +45,7 @@ def test_scores_stand_along_each_setting_that_varies(study):
 
 
 def test_the_papers_sweeps_are_one_recipe():
-    from t2i_cli.recipe import load_recipe
+    from t2i_core.engine.recipe import load_recipe
 
     recipe = load_recipe(Path(__file__).parents[3] / "examples" / "hypernymy-sweep.yaml")
     models = [model for entry in recipe.values["models"] for model in entry.expand()]

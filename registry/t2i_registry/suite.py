@@ -11,16 +11,22 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import AmbiguousName, BadRecipe, BrokenPlugin, UnknownName
 from t2i_core.api.extension import Extension
+from t2i_core.engine.recipe import Recipe, parse_recipe
 from t2i_core.io.text_file import read_text
 from t2i_core.io.yaml_file import MAX_BYTES
-from t2i_registry import Registry
 
-from .kinds import SUITES
-from .recipe import Recipe, parse_recipe
+from .discovery import SUITES
+from .suite_domain import fit_domain
+
+if TYPE_CHECKING:
+    from .registry import Registry
+
+ADDED = ("metrics", "default_prompts")
+"""Keys of a suite that users add to."""
 
 
 def has_suite(name: str, registry: Registry) -> bool:
@@ -35,7 +41,7 @@ def describe_suite(name: str, registry: Registry) -> dict[str, Any]:
         AmbiguousName: Several distributions have the suite.
         BrokenPlugin: Its file cannot be found or is not valid.
     """
-    values = load_suite(name, registry).values
+    values = load_suite(name, (), registry).values
     plugin = _find_suite(name, registry)
     return {
         "name": plugin.name,
@@ -48,11 +54,12 @@ def describe_suite(name: str, registry: Registry) -> dict[str, Any]:
     }
 
 
-def load_suite(name: str, registry: Registry) -> Recipe:
-    """Return the recipe of a suite.
+def load_suite(name: str, models: Any, registry: Registry) -> Recipe:
+    """Return the recipe of a suite, without what is made for images of another domain than the models'.
 
     Args:
         name: `NAME` or `DISTRIBUTION/NAME`.
+        models: The user's models, as the field of the request takes them; may be empty.
         registry: Finds the suites.
 
     Raises:
@@ -63,9 +70,10 @@ def load_suite(name: str, registry: Registry) -> Recipe:
     plugin = _find_suite(name, registry)
     path = _find_file(plugin)
     try:
-        return replace(parse_recipe(read_text(path, BadRecipe, MAX_BYTES), f"suite {name}"), is_suite=True)
+        recipe = parse_recipe(read_text(path, BadRecipe, MAX_BYTES), f"suite {name}")
     except BadRecipe as error:
         raise BrokenPlugin(f"plugin {plugin.origin}: {error}") from error
+    return replace(recipe, values=fit_domain(recipe.values, models, registry), added=ADDED)
 
 
 def _find_suite(name: str, registry: Registry) -> Extension:

@@ -14,7 +14,7 @@
     options:
       tiam: {confidence: 0.4}
 
-The keys are the fields of core's `Request`. A list with one value may be written as the value. Paths are relative
+The keys are the fields of `Request`. A list with one value may be written as the value. Paths are relative
 to the working directory. The command line overrides a recipe key by key, and `options` option by option.
 """
 
@@ -25,12 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
-from t2i_core.api.errors import BadRecipe, join_clauses
-from t2i_core.engine.request import Request
-from t2i_core.engine.request_field import describe_problems
-from t2i_core.io.text_file import read_text
-from t2i_core.io.yaml_file import MAX_BYTES, BadYAML
-from t2i_core.io.yaml_lines import DuplicateKey, LocatedYAML, load_located_yaml
+
+from ..api.errors import BadRecipe, join_clauses
+from ..io.text_file import read_text
+from ..io.yaml_file import MAX_BYTES, BadYAML
+from ..io.yaml_lines import DuplicateKey, LocatedYAML, load_located_yaml
+from .request import Request
+from .request_field import describe_problems
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,13 @@ class Recipe:
         name: Name for messages.
         values: Validated values of the request's fields that the recipe sets.
         source: The YAML data, with the line number of each key and list item.
-        is_suite: True if it is a suite, to whose metrics and default prompts the command line adds.
+        added: Keys whose values a user adds to instead of overriding them, as those of a suite.
     """
 
     name: str
     values: dict[str, Any]
     source: LocatedYAML = field(default_factory=lambda: LocatedYAML({}))
-    is_suite: bool = False
+    added: tuple[str, ...] = ()
 
     def place(self, *path: str | int) -> str:
         """Return the text for a place, `line 7, models.1.settings`, with the nearest known line at or above it."""
@@ -94,8 +95,3 @@ def parse_recipe(text: str, name: str) -> Recipe:
         problems = (f"{recipe.place(*path)}: {text}" for path, text in describe_problems(error, Request, "key"))
         raise BadRecipe(f"{name}: {join_clauses(dict.fromkeys(problems))}") from error
     return replace(recipe, values={key: getattr(request, key) for key in data})
-
-
-def make_schema() -> dict[str, Any]:
-    """Return the JSON schema of recipes."""
-    return TypeAdapter(Request).json_schema()

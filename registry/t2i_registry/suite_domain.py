@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import T2IError
 from t2i_core.api.plugin_info import PHOTOGRAPHS, GeneratorInfo, JudgeInfo
 from t2i_core.api.resolver import split_judge
 from t2i_core.engine.request import Request
 from t2i_core.engine.request_values import split_prompts
-from t2i_registry import Registry
+
+if TYPE_CHECKING:
+    from .registry import Registry
 
 
 def fit_domain(suite: Mapping[str, Any], models: Any, registry: Registry) -> dict[str, Any]:
@@ -22,11 +24,11 @@ def fit_domain(suite: Mapping[str, Any], models: Any, registry: Registry) -> dic
 
     Args:
         suite: Values of the request's fields that the suite sets.
-        models: The models, as the command line names them; None if it names none.
+        models: The user's models, as the field of the request takes them; may be empty.
         registry: Finds components.
     """
     request = Request(models=models or suite.get("models", ()))
-    specs = [str(each.spec) for model in request.models for each in model.expand()]
+    specs = [each.spec for model in request.models for each in model.expand()]
     domains = {domain for spec in specs if (domain := _find_domain("generator", spec, registry))}
     if not domains:
         return dict(suite)
@@ -45,8 +47,10 @@ def _keep_judges(words: tuple[str, ...], domains: set[str], registry: Registry) 
             yield word
 
 
-def _find_domain(kind: str, spec: str, registry: Registry) -> str | None:
-    """Return the domain of a component; None if it cannot be found."""
+def _find_domain(kind: str, spec: Any, registry: Registry) -> str | None:
+    """Return the domain of a component, by its name or its descriptor; None if it cannot be found."""
+    if isinstance(spec, GeneratorInfo):
+        return spec.domain.name
     try:
         ((entry, _),) = registry.find_any(f"{kind}:{spec}")
         info = registry.describe(entry).info
