@@ -1,0 +1,1 @@
+"""Sinks for trackers and model cards: `wandb`, `mlflow`, `tensorboard`, `model-card`."""

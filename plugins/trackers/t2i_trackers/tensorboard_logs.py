@@ -1,0 +1,65 @@
+"""TensorBoard's event files: a folder for each model, which TensorBoard shows as a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from t2i_core.api import Progress, Setup
+from t2i_core.api.errors import BadFolder
+from t2i_core.results.run import Run
+from t2i_core.results.scores import make_score_table
+from t2i_core.results.table_format import format_table
+from torch.utils.tensorboard import SummaryWriter
+
+from .options import TrackerOptions
+from .outcome import ModelOutcome, flatten, list_outcomes, list_worst_images
+
+FOLDER = "tensorboard"
+_FILES = "events.out.tfevents.*"
+
+
+class TensorboardLogs:
+    """The sink: scalars, hyperparameters, a table of scores, and the worst images."""
+
+    def __init__(self, setup: Setup[TrackerOptions]) -> None:
+        self._folder = Path(setup.argument or FOLDER)
+        self._images = setup.options.images
+
+    def write(self, run: Run, progress: Progress) -> None:
+        """Write a run's event files in place of those of an earlier call.
+
+        Raises:
+            BadFolder: If the folder cannot be written.
+        """
+        outcomes = list(list_outcomes(run))
+        with progress.task("writing event files", len(outcomes), "models") as task:
+            for outcome in outcomes:
+                place = self._folder / run.folder.name / outcome.file_name
+                try:
+                    for file in place.glob(_FILES):
+                        file.unlink()
+                    self._log(run, outcome, place)
+                except OSError as error:
+                    raise BadFolder(f"{place}: cannot be written ({error.strerror or error})") from error
+                task.advance()
+        progress.note(f"tensorboard: tensorboard --logdir {self._folder}")
+
+    def _log(self, run: Run, outcome: ModelOutcome, place: Path) -> None:
+        settings = {
+            key: value if isinstance(value, bool | int | float | str) else str(value)
+            for key, value in flatten(outcome.config)
+        }
+        with SummaryWriter(str(place)) as writer:
+            for name, value in outcome.values.items():
+                writer.add_scalar(name, value)
+            if outcome.results:
+                headlines = {
+                    f"headline/{each.title}": each.score for each in outcome.results if each.score is not None
+                }
+                writer.add_hparams(settings, headlines, run_name=".")
+                writer.add_text("scores", format_table(make_score_table(outcome.results), "markdown"))
+            for metric, images in list_worst_images(run, outcome, self._images):
+                for shown in images:
+                    pixels = np.asarray(shown.image.pil().convert("RGB"))
+                    writer.add_image(f"worst of {metric}/{shown.caption}", pixels, dataformats="HWC")
