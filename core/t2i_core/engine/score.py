@@ -12,9 +12,9 @@ import pandas as pd
 from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
 from ..results.needed_sample import make_sample_need
 from ..results.numbers import make_interval, make_number
+from ..results.pair_verdict import LEVEL
 from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
-from ..results.verdict import LEVEL
 from ..statistics import ONE_ANNOTATOR, ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable, find_shared_prompts
 from .job import Job, SampleSet

@@ -1,4 +1,8 @@
-"""Verdicts: what scores and paired comparisons say, in sentences, with the ranks that each model may have."""
+"""Verdicts: what scores and paired comparisons say, in sentences, with the ranks that each model may have.
+
+Each line is about one metric and stands alone, as a terminal and a notebook show it. The paragraph of a report
+(t2i-report) joins metrics and models into sentences; both are made from the same `PairVerdict`s and `Standing`s.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .number_format import format_interval, format_number, format_p_value
+from .pair_verdict import find_verdict, is_sure
 from .result import Comparison, Result, list_bound_labels
 from .sample_need import describe_sample_needs
-
-LEVEL = 0.05
-"""A difference is sure if its p-value, adjusted for the number of comparisons, is below this."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +97,6 @@ def _describe_corrected(results: Sequence[Result], comparisons: Sequence[Compari
             )
 
 
-def is_sure(comparison: Comparison) -> bool:
-    """Return whether a difference is significant after the adjustment for the number of comparisons."""
-    return comparison.p_adjusted is not None and comparison.p_adjusted < LEVEL
-
-
 def describe_need(comparisons: Sequence[Comparison]) -> str | None:
     """Return how many prompts would show a difference, if some comparison of one metric has no verdict."""
     open_ones = [
@@ -125,40 +122,25 @@ def _format_score(result: Result) -> str:
 
 def _describe_pair(results: Sequence[Result], comparisons: Sequence[Comparison]) -> str:
     title, direction = results[0].headline, results[0].higher_is_better
-    labels = {result.label for result in results}
-    found = next((each for each in comparisons if {each.a, each.b} == labels and each.diff is not None), None)
-    if found is None or found.diff is None:
-        return f"{results[0].label} and {results[1].label} are not compared on {title}"
-    difference = f"{format_number(abs(found.diff))} {_format_size(found)}, p {format_p_value(found.p_adjusted)}"
-    if found.stopped is not None and found.stopped.decision == "close":
-        margin = f"{found.stopped.margin:g}"
-        return f"{found.a} and {found.b} differ by less than {margin} on {title}: {difference}"
-    if not is_sure(found):
-        return f"no significant difference between {found.a} and {found.b} on {title}: {difference}"
-    higher, lower = (found.a, found.b) if found.diff > 0 else (found.b, found.a)
-    if direction is None:
-        return f"{higher} scores higher than {lower} on {title} by {difference}"
-    better, worse = (higher, lower) if direction else (lower, higher)
-    return f"{better} is better than {worse} on {title} by {difference}"
-
-
-def _format_size(comparison: Comparison) -> str:
-    """Return the interval of the size of a difference, in the direction in which it is positive."""
-    low, high = comparison.ci
-    if low is None or high is None or (comparison.diff or 0) >= 0:
-        return format_interval(comparison.ci)
-    return format_interval((-high, -low))
+    found = find_verdict(comparisons, results[0].label, results[1].label, direction)
+    if found.comparison is None:
+        return f"{found.first} and {found.second} are not compared on {title}"
+    difference = f"{found.size}, p {format_p_value(found.comparison.p_adjusted)}"
+    if found.kind == "close" and found.comparison.stopped is not None:
+        margin = f"{found.comparison.stopped.margin:g}"
+        return f"{found.first} and {found.second} differ by less than {margin} on {title}: {difference}"
+    if not found.is_sure:
+        return f"no significant difference between {found.first} and {found.second} on {title}: {difference}"
+    verb = "is better" if found.kind == "better" else "scores higher"
+    return f"{found.first} {verb} than {found.second} on {title} by {difference}"
 
 
 def _describe_ranking(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Iterator[str]:
     title = results[0].headline
     standings = rank_models(results, comparisons)
     best = next(result for result in results if result.label == standings[0].label)
-    beaten = sum(
-        is_sure(each) and standings[0].label in (each.a, each.b)
-        for each in comparisons
-        if {each.a, each.b} <= {standing.label for standing in standings}
-    )
+    verdicts = [find_verdict(comparisons, best.label, each.label, best.higher_is_better) for each in standings[1:]]
+    beaten = sum(each.is_sure and each.first == best.label for each in verdicts)
     one_model = len({result.model for result in results}) == 1 and any(result.settings for result in results)
     what = f"settings of {best.model}" if one_model else "models"
     superlative, comparative = ("highest", "higher") if best.higher_is_better is None else ("best", "better")

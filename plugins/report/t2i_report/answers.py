@@ -10,7 +10,6 @@ from t2i_core.results.number_format import format_interval, format_number, forma
 from .citation import Citation
 from .judges import ReadJudge
 from .metric_results import MetricResults
-from .outcomes import find_outcome
 from .weak_spots import Level, WeakSpot, list_weak_spots
 
 MOST_LINES = 4
@@ -120,15 +119,14 @@ def _find_best(group: MetricResults) -> Iterator[BestLine]:
         score = f"{format_number(results[0].score)} {format_interval(results[0].ci)}"
         yield BestLine(group.name, results[0].label, score, None)
     elif len(results) == 2:
-        found = find_outcome(group, results[0].label, results[1].label)
+        found = group.find_verdict(results[0].label, results[1].label)
         if found.comparison is None:
             yield BestLine(group.name, "not compared", "", False)
             return
-        detail = f"{found.first} minus {found.second}: {found.size}, {_write_p_value(found.comparison.p_adjusted)}"
+        p = _write_p_value(found.comparison.p_adjusted)
+        detail = f"{found.first} minus {found.second}: {found.difference}, {p}"
         if found.kind == "better":
-            yield BestLine(
-                group.name, found.first, f"by {found.size}, {_write_p_value(found.comparison.p_adjusted)}", True
-            )
+            yield BestLine(group.name, found.first, f"by {found.difference}, {p}", True)
         elif found.kind == "higher":
             yield BestLine(group.name, f"{found.first} scores higher", detail, True)
         elif found.kind == "close":

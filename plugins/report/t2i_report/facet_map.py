@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.api.figure import ForestPlot, HeatMap
+from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Result, Score
-from t2i_core.results.verdict import LEVEL
 
 from .drawing import DrawnFigure, draw_figure
 from .level_tests import adjust, compare_two

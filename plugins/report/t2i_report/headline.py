@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from t2i_core.results.number_format import format_number
+from t2i_core.results.pair_verdict import VerdictKind
 
 from .metric_results import MetricResults
-from .outcomes import Kind, find_outcome
 from .phrases import MOST_NAMED, join, join_some, name_metric
 from .sentences import write_sentences
 from .weak_spots import find_weak_spot
@@ -74,11 +74,11 @@ def _write_single_title(label: str, groups: Sequence[MetricResults]) -> str:
 
 def _write_pair_title(groups: Sequence[MetricResults], a: str, b: str) -> str:
     """Return the title of two models: which is surely better on what, else that no difference is sure."""
-    found: dict[tuple[Kind, str, str], list[str]] = {}
+    found: dict[tuple[VerdictKind, str, str], list[str]] = {}
     for group in groups:
         if len(group.scored) == 2:
-            outcome = find_outcome(group, a, b)
-            found.setdefault((outcome.kind, outcome.first, outcome.second), []).append(name_metric(group))
+            verdict = group.find_verdict(a, b)
+            found.setdefault((verdict.kind, verdict.first, verdict.second), []).append(name_metric(group))
     parts = [
         f"{_claim_pair(kind, first, second)} on {join_some(names, _OTHERS)}"
         for (kind, first, second), names in found.items()
@@ -91,7 +91,7 @@ def _write_pair_title(groups: Sequence[MetricResults], a: str, b: str) -> str:
     return "; ".join(parts) or f"{a} and {b} are not compared"
 
 
-def _claim_pair(kind: Kind, first: str, second: str) -> str:
+def _claim_pair(kind: VerdictKind, first: str, second: str) -> str:
     if kind == "close":
         return f"{first} and {second} differ by less than the margin"
     return f"{first} scores higher than {second}" if kind == "higher" else f"{first} is better than {second}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.plugin_info import MetricInfo
+from t2i_core.results.pair_verdict import PairVerdict, find_verdict
 from t2i_core.results.result import Comparison, Result, list_bound_labels, make_title
 from t2i_core.results.run import Run
 from t2i_core.results.verdict import Standing, rank_models
@@ -86,6 +87,10 @@ class MetricResults:
     def standings(self) -> list[Standing]:
         """The models with the ranks that each may have, the best first."""
         return rank_models(self.scored, self.comparisons)
+
+    def find_verdict(self, a: str, b: str) -> PairVerdict:
+        """Return the verdict on two of the models."""
+        return find_verdict(self.comparisons, a, b, self.higher_is_better)
 
     def find_measure(self, name: str) -> SettledMeasure | None:
         """Return a measure of the metric by its name; None if it has none of this name."""

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from t2i_core.api.resolver import Resolver, installed_resolver
 from t2i_core.api.text import escape_control_characters, shorten_paths
 from t2i_core.results.number_format import format_number
+from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Result, Score
 from t2i_core.results.run import Run
-from t2i_core.results.verdict import LEVEL
 
 from .paper_columns import PaperColumn, choose_columns
 from .paper_groups import PaperGroup, collect_groups

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from t2i_core.results.number_format import format_interval, format_number
+from t2i_core.results.pair_verdict import PairVerdict
 from t2i_core.results.result import Comparison, Result
 from t2i_core.results.sample_need import FIXED_PROMPTS
 
 from .metric_results import MetricResults
-from .outcomes import Outcome, find_outcome
 from .phrases import MOST_NAMED, join, join_some, name_metric
 from .weak_spots import WeakSpot, find_weak_spot, list_levels
 
@@ -59,23 +59,25 @@ def _format_score(result: Result) -> str:
 
 
 def _describe_pairs(groups: Sequence[MetricResults]) -> Iterator[str]:
-    """Yield the outcomes of two models: what is sure first."""
-    outcomes = [(group, find_outcome(group, group.scored[0].label, group.scored[1].label)) for group in groups]
+    """Yield the verdicts on two models: what is sure first."""
+    verdicts = [(group, group.find_verdict(*group.labels)) for group in groups]
     sure: dict[tuple[str, str, str], list[str]] = {}
-    for group, each in outcomes:
-        if each.kind in ("better", "higher"):
+    for group, each in verdicts:
+        if each.is_sure:
             verb = "is better" if each.kind == "better" else "scores higher"
-            sure.setdefault((each.first, verb, each.second), []).append(f"on {name_metric(group)} by {each.size}")
+            sure.setdefault((each.first, verb, each.second), []).append(
+                f"on {name_metric(group)} by {each.difference}"
+            )
     for (first, verb, second), sizes in sure.items():
         yield f"{first} {verb} than {second} {join_some(sizes, 'other metrics')}."
-    for group, each in outcomes:
+    for group, each in verdicts:
         if each.kind == "close" and each.comparison is not None and each.comparison.stopped is not None:
             margin = f"{each.comparison.stopped.margin:g}"
             pair = f"{each.first} and {each.second}"
-            yield f"{pair} differ by less than {margin} on {name_metric(group)}: {each.size}."
+            yield f"{pair} differ by less than {margin} on {name_metric(group)}: {each.difference}."
         elif each.kind == "none":
             yield f"{each.first} and {each.second} are not compared on {name_metric(group)}."
-    undecided = [(group, each) for group, each in outcomes if each.kind == "open"]
+    undecided = [(group, each) for group, each in verdicts if each.kind == "open"]
     if len(undecided) > MOST_NAMED:
         names = [name_metric(group) for group, _ in undecided]
         yield f"{join_some(names, 'other metrics')} are undecided."
@@ -84,21 +86,21 @@ def _describe_pairs(groups: Sequence[MetricResults]) -> Iterator[str]:
         yield _describe_undecided(group, each)
 
 
-def _describe_undecided(group: MetricResults, outcome: Outcome) -> str:
-    found = outcome.comparison
+def _describe_undecided(group: MetricResults, verdict: PairVerdict) -> str:
+    found = verdict.comparison
     need = _describe_need([] if found is None else [found], group, group.scored[0])
-    difference = f"{outcome.first} minus {outcome.second} is {outcome.size}"
+    difference = f"{verdict.first} minus {verdict.second} is {verdict.difference}"
     return f"{name_metric(group)} is undecided: {difference}{need and f'; {need}'}."
 
 
 def _describe_rankings(groups: Sequence[MetricResults]) -> Iterator[str]:
     for group in groups[:MOST_NAMED]:
         best = next(result for result in group.scored if result.label == group.standings[0].label)
-        outcomes = [find_outcome(group, each.a, each.b) for each in group.comparisons]
-        beaten = sum(each.kind in ("better", "higher") and each.first == best.label for each in outcomes)
+        verdicts = [group.find_verdict(each.a, each.b) for each in group.comparisons]
+        beaten = sum(each.is_sure and each.first == best.label for each in verdicts)
         word, comparative = ("highest", "higher") if group.higher_is_better is None else ("best", "better")
         others = len(group.scored) - 1
-        compared = sum(each.kind != "none" and best.label in (each.first, each.second) for each in outcomes)
+        compared = sum(each.kind != "none" and best.label in (each.first, each.second) for each in verdicts)
         if not compared:
             sure = f"it is not compared with the other {others}"
         elif not beaten:
@@ -107,10 +109,10 @@ def _describe_rankings(groups: Sequence[MetricResults]) -> Iterator[str]:
             count = f"all {others}" if beaten == others else f"{beaten} of the {others}"
             sure = f"it is surely {comparative} than {count} others"
         yield f"On {name_metric(group)}, {best.label} has the {word} score, {_format_score(best)}; {sure}."
-        undecided = [each.comparison for each in outcomes if each.kind == "open" and each.comparison is not None]
+        undecided = [each.comparison for each in verdicts if each.kind == "open" and each.comparison is not None]
         if undecided:
             need = _describe_need(undecided, group, best)
-            yield f"{len(undecided)} of {len(outcomes)} pairs are undecided{need and f'; {need}'}."
+            yield f"{len(undecided)} of {len(verdicts)} pairs are undecided{need and f'; {need}'}."
 
 
 def _describe_need(comparisons: Sequence[Comparison], group: MetricResults, result: Result) -> str:

@@ -17,6 +17,7 @@ from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.manifest import PartRecord
 from t2i_core.results.needed_sample import make_sample_need
 from t2i_core.results.numbers import make_interval, make_number
+from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Comparison, Result, make_title
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import (
@@ -27,7 +28,6 @@ from t2i_core.results.score_difference import (
     select_shared,
 )
 from t2i_core.results.shown_measure import choose_measure, list_alike
-from t2i_core.results.verdict import LEVEL
 from t2i_core.statistics import PairedDifference
 
 from .run_comparisons import describe_stop, find_run_comparison

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Result, Score
-from t2i_core.results.verdict import LEVEL
 
 from .level_tests import adjust, compare_with_others
 from .metric_results import MetricResults

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.results.correction import CorrectedDifference, Correction, LabelScore
 from t2i_core.results.looks import StoppedComparison
+from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Comparison, Result, Score
 from t2i_core.results.sample_need import SampleNeed
-from t2i_core.results.verdict import LEVEL
 from t2i_report.answers import answer
 from t2i_report.citation import Citation, _list_signatures
 from t2i_report.forest import draw_forests
