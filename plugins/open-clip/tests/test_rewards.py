@@ -31,6 +31,8 @@ CONFIG = {
     "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2},
 }
 TEXTS = ("a red cat", "two dogs", "word " * 90)
+PUBLISHED = json.loads((Path(__file__).parent / "hpsv2_images.json").read_text(encoding="utf-8"))
+"""Images as the package `hpsv2` shows them to its network."""
 
 
 @pytest.fixture
@@ -118,6 +120,16 @@ def test_the_long_side_is_resized_and_the_rest_is_black(
     expected = torch.zeros(3, 224, 224)
     expected[:, rows[0] : rows[1], columns[0] : columns[1]] = 1
     torch.testing.assert_close(pixels, expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("case", PUBLISHED["images"], ids=lambda case: f"{case['width']}x{case['height']}")
+def test_images_are_preprocessed_as_by_the_published_package(case: dict[str, Any]) -> None:
+    y, x, c = np.indices((case["height"], case["width"], 3))
+    pixels = (x * (7 + c) + y * (11 - 2 * c) + x * y // (5 + c)) % 256
+    seen = hpsv2.preprocess(PILImage.fromarray(pixels.astype(np.uint8))).double()
+    assert (float(seen.mean()), float(seen.std())) == pytest.approx((case["mean"], case["std"]), abs=1e-5)
+    for *place, value in case["values"]:
+        assert float(seen[tuple(place)]) == pytest.approx(value, abs=1e-5)
 
 
 def test_resizing_without_antialiasing_is_another_image(tmp_path: Path) -> None:
