@@ -77,6 +77,23 @@ class Missing:
         return (grid[place] for grid, places in self.parts for place in places)
 
 
+@dataclass(frozen=True)
+class _StoredSample:
+    """Outcome of a request: an image in the cache, or the reason of a failure.
+
+    Attributes:
+        key: The key of the sample.
+        request: The request.
+        image: The image; None if it failed.
+        failure: Why it failed; None if it did not.
+    """
+
+    key: str
+    request: ImageRequest
+    image: Image | None = None
+    failure: Failure | None = None
+
+
 def generate(
     image_sets: Iterable[SampleSet],
     store: Store,
@@ -101,6 +118,8 @@ def generate(
     for model, grids in group_by_model(image_sets):
         missing = find_missing(grids, store, failures)
         failures |= missing.failures
+        for failure in missing.failures.values():
+            how.journal.add_failure(failure)
         if not len(missing):
             if store.settings(model.fingerprint) is None:  # killed before they were stored, or damaged since
                 with open_workers(GenerationTask(model.component, how.settings), how) as generator:
@@ -112,12 +131,15 @@ def generate(
             progress.task(add_note(_make_title(model), generator.note), len(missing), "images") as task,
         ):
             started, done, failed = time.monotonic(), 0, 0
-            for key, failure in _make_images(model, missing, generator, store, how.budget):
-                if failure is not None:
-                    failures[key] = failure
+            for stored in _make_images(model, missing, generator, store, how.budget):
+                if stored.failure is not None:
+                    failures[stored.key] = stored.failure
                     failed += 1
+                    how.journal.add_failure(stored.failure)
+                elif stored.image is not None and store.holds(stored.image):
+                    how.journal.add_image(model.label, stored.request, stored.image.digest)
                 done += 1
-                task.advance(failed=failure is not None)
+                task.advance(failed=stored.failure is not None)
             seconds = time.monotonic() - started
             keep_settings(store, model.component, generator.settings, model.fingerprint)
             how.budget.end_run(f"{done - failed} of {len(missing)} images by {model.label} are made")
@@ -202,35 +224,36 @@ def _make_requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iter
 
 def _make_images(
     model: Model, missing: Missing, generator: Workers, store: Store, budget: Budget
-) -> Iterator[tuple[str, Failure | None]]:
-    """Have images made and stored; yield the key of each one that is done, with its failure if it has one.
+) -> Iterator[_StoredSample]:
+    """Have images made and stored; yield each one that is done.
 
     The images are encoded and stored beside the generator. None are requested once the budget is spent.
     """
     keys: dict[int, str] = {}
     patience = Patience(describe_component(model.component), missing.kept > 0)
-    with Background[tuple[str, Failure | None]]() as background:
+    with Background[_StoredSample]() as background:
         requests = takewhile(lambda _: not budget.is_spent, _make_requests(missing, store, keys))
         for request, encode, raised in generator.answer(requests):
             patience.count(encode() if raised else None)
-            yield from background.submit(partial(_keep, store, keys.pop(id(request)), encode))
+            yield from background.submit(partial(_keep, store, keys.pop(id(request)), request, encode))
         yield from background.finish()
 
 
-def _keep(store: Store, key: str, encode: Callable[[], EncodedImage | Failure]) -> tuple[str, Failure | None]:
-    """Store a generated image; return its key and the reason if that fails."""
+def _keep(
+    store: Store, key: str, request: ImageRequest, encode: Callable[[], EncodedImage | Failure]
+) -> _StoredSample:
+    """Store a generated image; return it, or the reason if that fails."""
     encoded = encode()
     if isinstance(encoded, Failure):
         if encoded.final:
             store.put_failure(key, encoded.reason)
-        return key, encoded
+        return _StoredSample(key, request, failure=encoded)
     try:
-        store.put_image(key, encoded)
+        return _StoredSample(key, request, store.put_image(key, encoded))
     except T2IError:
         raise
     except Exception as error:  # any fault of the image is this request's failure
-        return key, Failure(f"cannot be kept: {describe_error(error)}")
-    return key, None
+        return _StoredSample(key, request, failure=Failure(f"cannot be kept: {describe_error(error)}"))
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,8 @@ def ask_judge(walk: QueryWalk, known: QueryFaults, how: Execution, progress: Pro
         questions = _Questions(walk, unanswered, known, task)
         for planned, fault in _store_answers(questions, judge, has_worked, how.budget):
             questions.note(planned, fault)
+            if isinstance(fault, Failure):
+                how.journal.add_failure(fault)
             done += 1
             answered += fault is None
             task.advance(failed=fault is not None)

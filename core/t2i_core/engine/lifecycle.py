@@ -18,6 +18,7 @@ from ..api.resolver import ResolvedComponent
 from ..results.manifest import SpeedRecord
 from ..storage.store import Store
 from .component import Component
+from .run_journal import RunJournal
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,13 @@ class Execution:
         settings: Settings of all components.
         executor: Runs them.
         budget: What paid components may spend.
+        journal: Notes images and failures for those who follow the run.
     """
 
     settings: ComponentSettings
     executor: Executor
     budget: Budget = field(default_factory=Budget)
+    journal: RunJournal = field(default_factory=RunJournal)
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from .outcomes import Outcomes, count_images
 from .plan import Plan
 from .preflight import check_references
 from .query_index import Failures
+from .run_journal import RunJournal
 from .run_record import RunRecord
 from .sample_images import ImageChecks, check_images, iterate_images
 from .sample_list import (
@@ -56,33 +57,39 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
     Raises:
         T2IError: If a part is broken, missing or cannot be written.
     """
-    progress = progress or Silent()
     request = plan.request
     with (
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
-        open_executor(plan.executor, request, store, progress) as executor,
+        open_executor(plan.executor, request, store, progress or Silent()) as executor,
     ):
+        is_new = request.shard is None and not folder.finished()
+        journal = RunJournal(progress, folder if is_new else None)
         settings = ComponentSettings(request.device, request.batch_size, request.offline)
-        how = Execution(settings, executor, plan.budget)
+        how = Execution(settings, executor, plan.budget, journal)
         earlier = note_earlier_runs(plan) if request.shard is None else {}
-        work = _RunState(plan, folder, store, progress, how, get_time(), read_spending(folder), earlier)
+        work = _RunState(plan, folder, store, journal, how, get_time(), read_spending(folder), earlier)
         if folder.repaired:
-            progress.note(f"{folder.path}: run.json was damaged and is written again")
+            journal.note(f"{folder.path}: run.json was damaged and is written again")
         refuse_changed_rule(plan.stopping, folder.path)
         begun = None
-        if request.shard is None and not folder.finished():
+        if is_new:
+            folder.remove_progress()
             stopping = plan.stopping and plan.stopping.make_record()
             begun = make_manifest(plan, store, work.started, spent=work.record_spending(), stopping=stopping)
         record = RunRecord(folder, begun)
         try:
-            return _carry_out(work, record)
+            run = _carry_out(work, record)
+            if is_new:
+                folder.remove_progress()
+            return run
         except BaseException as error:
+            journal.record()
             record.write_end(error, work.record_spending, has_spent=bool(plan.budget.spent))
             raise
         finally:
             if spent := plan.budget.describe():
-                progress.note(spent)
+                journal.note(spent)
             follow_changes(plan.jobs, plan.models)
 
 

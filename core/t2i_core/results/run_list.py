@@ -19,8 +19,9 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from ..api.errors import BadFolder, BadOption
-from ..files.regular_file import MANIFEST_BYTES, read_regular
+from ..files.regular_file import MANIFEST_BYTES, is_inside, read_regular
 from ..storage.manifest_file import MANIFEST
+from ..storage.runs_folder import RUNS_FOLDER as RUNS_FOLDER
 from .result import UpperBound, list_bound_labels, make_title, write_headline
 from .run import find_status, load_run, make_relative
 from .typed import Interval, Number, Typed
@@ -128,10 +129,18 @@ class _ListedManifest(Typed):
     results: list[ListedScore] = Field(default_factory=list)
 
 
-def list_runs(folder: str | Path) -> Iterator[ListedRun | UnreadableRun]:
-    """Yield the run in a folder, or the runs in its direct subfolders, by name."""
+def list_runs(folder: str | Path, follow_links: bool = True) -> Iterator[ListedRun | UnreadableRun]:
+    """Yield the run in a folder, or the runs in its direct subfolders, by name.
+
+    Args:
+        folder: The folder.
+        follow_links: Whether subfolders that are links out of the folder are read.
+    """
     folder = Path(folder).absolute()
     for path in [folder, *sorted(folder.glob("*"))]:
+        if not follow_links and path.is_symlink() and path != folder and not is_inside(path, folder):
+            yield UnreadableRun(path, f"{path}: is a link that leads out of {folder}; name its own folder instead")
+            continue
         try:
             found = os.lstat(path / MANIFEST)
         except OSError:

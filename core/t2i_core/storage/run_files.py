@@ -19,6 +19,9 @@ MARK = ".plan"
 SPENT = ".spent"
 """Spending of paid components in the commands without --shard. Each shard has its own file, `.spent-I-of-N`."""
 
+PROGRESS = ".progress"
+"""Progress of a run under way. A run that ends without an error removes it."""
+
 IMAGES = "images"
 """The folder of the links to the images."""
 
@@ -41,7 +44,7 @@ _IMAGE_FOLDER_FILE = re.compile(r"metadata\.jsonl|[0-9]{5,}-[0-9]+\.png")
 _RUN_FILE = re.compile(
     rf"{re.escape(MANIFEST)}|{re.escape(MARK)}|(samples|measurements|failures)\.csv|{re.escape(EVIDENCE)}"
     rf"|{re.escape(PROMPTS)}"
-    rf"|{re.escape(EXPORTS)}|{re.escape(SPENT)}{_SHARD}"
+    rf"|{re.escape(EXPORTS)}|{re.escape(PROGRESS)}|{re.escape(SPENT)}{_SHARD}"
 )
 _LOCK = re.compile(rf"{re.escape(LOCK)}{_SHARD}")
 _LEDGER = re.compile(rf"{re.escape(SPENT)}{_SHARD}")

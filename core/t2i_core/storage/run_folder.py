@@ -10,6 +10,7 @@ images/MODEL/...   links to the kept images (copies if links are not possible), 
                    `t2i generate` also metadata.jsonl
 .exports           paths of the files that sinks wrote, one a line
 .spent             what paid components spent, in JSON; .spent-I-of-N for shards
+.progress          progress of a run under way, in JSON; a run that ends without an error removes it
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from ..files.spreadsheet import escape, escape_table
 from ..files.write_check import find_write_obstacle
 from .exports import list_exports
 from .manifest_file import MANIFEST, DamagedManifest, encode_manifest, read_manifest
-from .run_files import IMAGES, MARK, SPENT, is_ledger, list_own_files, make_run_image_name
+from .run_files import IMAGES, MARK, PROGRESS, SPENT, is_ledger, list_own_files, make_run_image_name
 from .run_lock import add_shard, is_locked, name_lock
 from .text_file import IS_LINK, make_parents, replace_text
 
@@ -187,6 +188,14 @@ class RunFolder:
     def write_spending(self, spent: Mapping[str, Mapping[str, float]]) -> None:
         """Write what paid components spent in all commands on this run, or on this shard of it."""
         self._write(add_shard(SPENT, self.shard), json.dumps(redact_data(spent), indent=1).encode())
+
+    def write_progress(self, progress: Mapping[str, Any]) -> None:
+        """Write the progress of the run, for those who follow it."""
+        self._write(PROGRESS, json.dumps(redact_data(progress)).encode("utf-8", "backslashreplace"))
+
+    def remove_progress(self) -> None:
+        """Remove the progress that this run, or an interrupted one before it, has written."""
+        self.remove(PROGRESS)
 
     def read_spending(self) -> Any:
         """Return what `write_spending` wrote; None if it wrote nothing, or the file is damaged."""
