@@ -29,6 +29,7 @@ LIGHT = (
         "text-rendering",
         "tiam",
         "torch-support",
+        "view",
         "web-support",
     ),
     "wordnet-hypernymy",

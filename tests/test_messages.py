@@ -49,6 +49,8 @@ people tally gone.csv
 people agree empty.txt
 people tally column.csv
 label gone
+view gone
+view file
 label empty --dry-run
 correct gone gone.csv
 {EVAL} --out file/run --seeds 1 --limit 1

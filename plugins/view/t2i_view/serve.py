@@ -1,0 +1,48 @@
+"""Serving of the page until it is stopped."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from t2i_core.api.errors import BadFolder
+from t2i_core.results.run_list import RUNS_FOLDER
+from t2i_web_support.server import is_loopback, listen, make_address, make_server
+
+from .access import ViewAccess
+from .app import make_app
+from .made_pages import MadePages
+
+
+def serve(named: Path | None, host: str, port: int, token: bool) -> None:
+    """Serve the runs of a folder until the server is stopped. The link is printed on standard output.
+
+    Args:
+        named: The folder. If None, the folder for runs; it need not exist yet.
+        host: Address to listen on.
+        port: Port to listen on; 0 takes any free one.
+        token: Whether the page demands a token even if only this machine can reach it.
+
+    Raises:
+        BadFolder: If the folder does not exist.
+        BadOption: If the address or port cannot be used.
+    """
+    folder = named or RUNS_FOLDER
+    if named is not None and not named.is_dir():
+        fault = "is not a folder" if named.exists() else "no such folder"
+        raise BadFolder(f"{named}: {fault}; name a folder that holds runs")
+    with listen(host, port) as at, MadePages() as pages:
+        access = ViewAccess(secrets.token_urlsafe(24) if token or not is_loopback(at) else None)
+        base = make_address(host, at)
+        with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM end the server, from its link on
+            print(f"{base}/" if access.token is None else f"{base}/?token={access.token}", flush=True)
+            if not is_loopback(at):
+                _say("the page goes over the network unencrypted; to avoid this, forward the port with ssh -L")
+            _say(f"runs of {folder}; press Ctrl-C to stop")
+            make_server(make_app(folder.absolute(), access, pages)).run(sockets=[at])
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)

@@ -1,0 +1,123 @@
+"""The page of a run: under way, interrupted, ended, stopped early; its report."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from starlette.testclient import TestClient
+
+from .conftest import begin_run, change_manifest
+
+LOOK = {
+    "prompts": 4, "seeds": 2, "images": 16, "models": ["dark", "light"], "best": [], "left": ["dark", "light"],
+    "pairs": [{
+        "a": "dark", "b": "light", "diff": 0.125, "ci": [-0.1, 0.35], "information": 0.25, "statistic": 1.5,
+        "boundary": 4.3, "p_adjusted": 0.2, "decision": None,
+    }],
+}  # fmt: skip
+
+
+def test_a_run_under_way(client: TestClient, under_way: Path) -> None:
+    text = client.get("/run/under-way").text
+    assert 'data-every="2"' in text
+    assert "A process works on this run." in text
+    assert "10 of 40 images, 1 failed, 0.5/s, 1:00 left" in text
+    assert '<progress max="40" value="10"' in text
+    assert "the filter &lt;b&gt;blanked&lt;/b&gt; it" in text
+    assert "a red dog, number 3" in text
+    assert "/report" not in text
+    pictures = re.findall(r'src="(/run/under-way/picture/[0-9a-f]{64})"', text)
+    assert len(pictures) == 4
+    picture = client.get(pictures[0])
+    assert picture.headers["content-type"] == "image/webp"
+    assert picture.content[:4] == b"RIFF"
+
+
+def test_a_run_whose_process_was_killed(client: TestClient, runs: Path) -> None:
+    begin_run(runs)  # nobody holds its lock
+    text = client.get("/run/under-way").text
+    assert "interrupted" in text
+    assert "Its process has ended before it had results." in text
+    assert 'data-every="5"' in text  # it may be resumed
+    assert "10 of 40 images" in text
+    assert "<img" not in text
+
+
+def test_a_run_that_has_recorded_nothing_yet(client: TestClient, under_way: Path) -> None:
+    (under_way / ".progress").unlink()
+    assert "It has not recorded any progress yet." in client.get("/run/under-way").text
+
+
+def test_looks_of_a_run_that_stops_early(client: TestClient, under_way: Path) -> None:
+    plan = [{"prompts": 4, "seeds": 2}, {"prompts": 8, "seeds": 2}]
+    stopping = {"until": "verdict", "margin": 0.05, "plan": plan, "spending": "square", "verdict": None}
+    change_manifest(under_way, stopping={**stopping, "looks": []})
+    assert "It takes up to 2 looks, and has not taken one yet." in client.get("/run/under-way").text
+    change_manifest(under_way, stopping={**stopping, "looks": [LOOK]})
+    text = client.get("/run/under-way").text
+    assert "1/2" in text
+    assert "dark - light" in text
+    assert "open: |z| 1.50 of 4.30" in text
+
+
+def test_a_run_that_has_ended(client: TestClient) -> None:
+    text = client.get("/run/first").text
+    assert "data-every" not in text
+    assert 'href="/run/first/report"' in text
+    assert "dark" in text
+    assert "Paired comparisons" in text
+    assert "<progress" not in text
+
+
+def test_a_run_that_failed_says_why(client: TestClient, runs: Path) -> None:
+    change_manifest(runs / "first", status="failed", failed="2 of 4 samples failed: <b>blank</b>")
+    assert "2 of 4 samples failed: &lt;b&gt;blank&lt;/b&gt;" in client.get("/run/first").text
+
+
+def wait_for(client: TestClient, path: str, status: int) -> str:
+    """Ask for a page until it has been made."""
+    for _ in range(100):
+        answer = client.get(path)
+        if answer.status_code != 202:
+            assert answer.status_code == status
+            return answer.text
+        assert 'http-equiv="refresh"' in answer.text
+        time.sleep(0.1)
+    raise AssertionError(f"{path} was not made")
+
+
+def test_the_report_is_made_when_it_is_opened(client: TestClient, runs: Path) -> None:
+    text = wait_for(client, "/run/first/report", 200)
+    assert text == f"<title>made</title>report {runs / 'first'} --out {text.rpartition(' ')[2]}"
+    assert not Path(text.rpartition(" ")[2]).is_relative_to(runs)
+    assert client.get("/run/first/report").text == text  # it is kept
+    change_manifest(runs / "first", started="2026-01-01T00:00:00+00:00")
+    assert wait_for(client, "/run/first/report", 200) != text  # the run has changed
+
+
+def test_a_report_that_cannot_be_made_says_why(client: TestClient, runs: Path) -> None:
+    (runs / "first").rename(runs / "broken")
+    text = wait_for(client, "/run/broken/report", 500)
+    assert "the run is &lt;b&gt;broken&lt;/b&gt;" in text
+
+
+@pytest.mark.parametrize("path", ["/run/third", "/run/%2e%2e", "/run/third/report", "/run/first/picture/00"])
+def test_unknown_addresses(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_the_page_follows_a_run_to_its_end(client: TestClient, runs: Path) -> None:
+    run = begin_run(runs)
+    with FileLock(run / ".lock"):
+        assert "running" in client.get("/run/under-way").text
+        (run / "run.json").write_text((runs / "first" / "run.json").read_text())
+        (run / ".progress").unlink()
+    text = client.get("/run/under-way").text
+    assert "running" not in text
+    assert 'href="/run/under-way/report"' in text
+    assert json.loads((run / "run.json").read_text())["status"] == "done"
