@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from t2i_cli.app import app
 from t2i_core import Run, evaluate
-from t2i_report.gallery import gallery
+from t2i_report.pictures.gallery import gallery
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long

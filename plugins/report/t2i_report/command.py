@@ -146,9 +146,9 @@ def report(
     read = list({run.folder: run for run in (load_finished_run(run, images_from or ()) for run in runs)}.values())
     match how:
         case "latex" | "markdown" | "typst":
-            from .paper_formats import format_paper_table
-            from .paper_table import make_paper_table
-            from .paper_width import TEXT_WIDTH, estimate_width, fit_width
+            from .papers.formats import format_paper_table
+            from .papers.table import make_paper_table
+            from .papers.width import TEXT_WIDTH, estimate_width, fit_width
             from .tables import write_text
 
             for run in read:
@@ -222,8 +222,8 @@ def compare(
     check(found, pictures=how == "html" and out is not None)
     match how:
         case "latex" | "markdown" | "typst":
-            from .paper_differences import make_difference_table
-            from .paper_formats import format_paper_table
+            from .papers.differences import make_difference_table
+            from .papers.formats import format_paper_table
             from .tables import write_text
 
             write_text(format_paper_table(make_difference_table(found), how), out)
@@ -334,7 +334,7 @@ def power(
     The runs are pilots: the variation between their prompts, seeds and images predicts other designs. The observed
     difference is never used. Nothing is generated or judged.
     """
-    from .power_command import print_needs, read_prices
-    from .sample_sizes import Goal
+    from .power.needs import print_needs, read_prices
+    from .power.sample_sizes import Goal
 
     print_needs(runs, Goal(margin, wanted, read_prices(cost or [])), whole, as_json, out)

@@ -18,8 +18,8 @@ from t2i_core.results.run_view import fold, show_text
 from t2i_core.results.table_format import format_table
 from t2i_core.results.verdict import describe_verdicts
 
+from .comparison.metric_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
 from .names import model_names, run_names
-from .stored_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -17,21 +17,21 @@ from t2i_core.results.thumbnails import CHUNK, Thumbnails
 
 from .citation import Citation
 from .compare import ModelComparison, find_shared
-from .evidence import find_overlays, list_templates, list_titles
-from .example import choose_example
-from .explained_values import ExplainedMetric, read_values
-from .gallery import Gallery, GalleryColumn, ShownImage, gallery
-from .image_reasons import list_reasons
+from .comparison.metric_comparison import MetricComparison
 from .metric_results import MetricResults, find_tasks
-from .mistakes import group_mistakes
 from .names import model_names, run_names, shorten_reason
-from .only_one import split_metrics
 from .page import write_page
-from .paper_differences import find_signature
+from .papers.differences import find_signature
+from .pictures.evidence import find_overlays, list_templates, list_titles
+from .pictures.example import choose_example
+from .pictures.explained_values import ExplainedMetric, read_values
+from .pictures.gallery import Gallery, GalleryColumn, ShownImage, gallery
+from .pictures.image_reasons import list_reasons
+from .pictures.mistakes import group_mistakes
+from .pictures.only_one import split_metrics
 from .reported_run import ReportedRun, group_run, record_run
-from .stored_comparison import MetricComparison
 from .summary import summarize
-from .weak_spots import WeakSpot
+from .words.weak_spots import WeakSpot
 
 MOST_ROWS = 1000
 """Maximum number of rows of prompts on a page; `--format csv --table prompts` writes all."""

@@ -18,18 +18,18 @@ from t2i_core.results.run import Run
 from t2i_core.results.table_format import format_table
 from t2i_core.results.thumbnails import Thumbnails
 
-from .drawing import DrawnFigure, draw_figure
-from .evidence import find_overlays, list_templates, list_titles
-from .example import choose_example
-from .explained_values import read_values
-from .gallery import gallery
-from .image_reasons import list_reasons
-from .looks import analyze_looks
 from .method import MOST_ROWS
-from .mistakes import find_mistakes, group_mistakes
 from .names import model_names, run_names, shorten_reason
 from .page import write_page
-from .pairs import find_pair_mistakes
+from .pictures.evidence import find_overlays, list_templates, list_titles
+from .pictures.example import choose_example
+from .pictures.explained_values import read_values
+from .pictures.gallery import gallery
+from .pictures.image_reasons import list_reasons
+from .pictures.mistakes import find_mistakes, group_mistakes
+from .pictures.pairs import find_pair_mistakes
+from .plots.drawing import DrawnFigure, draw_figure
+from .plots.looks import analyze_looks
 from .reported_run import ReportedRun, group_run, record_run, settle_measures
 from .summary import ResultSummary, summarize
 

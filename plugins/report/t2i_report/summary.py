@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .answers import PageAnswers, answer
 from .citation import Citation
-from .facet_map import FacetMap, draw_facet_maps
-from .forest import Forest, draw_forests
-from .headline import Headline, write_headline
 from .judges import ReadJudge
 from .metric_results import MetricResults
+from .plots.facet_map import FacetMap, draw_facet_maps
+from .plots.forest import Forest, draw_forests
 from .reading import MetricReading, read_metrics
+from .words.answers import PageAnswers, answer
+from .words.headline import Headline, write_headline
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
-from t2i_report.evidence import find_overlays, list_titles
-from t2i_report.explained_values import read_values
-from t2i_report.gallery import gallery
-from t2i_report.mistakes import find_mistakes
-from t2i_report.only_one import split_metrics
+from t2i_report.pictures.evidence import find_overlays, list_titles
+from t2i_report.pictures.explained_values import read_values
+from t2i_report.pictures.gallery import gallery
+from t2i_report.pictures.mistakes import find_mistakes
+from t2i_report.pictures.only_one import split_metrics
 from t2i_report.report import write_report
 
 from plugins.report.tests.conftest import LISTED, PAINT

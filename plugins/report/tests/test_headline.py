@@ -14,11 +14,11 @@ from t2i_core.results.looks import StoppedComparison
 from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Comparison, Result, Score
 from t2i_core.results.sample_need import SampleNeed
-from t2i_report.answers import answer
 from t2i_report.citation import Citation, _list_signatures
-from t2i_report.forest import draw_forests
-from t2i_report.headline import Headline, write_headline
 from t2i_report.metric_results import MetricResults, group_results
+from t2i_report.plots.forest import draw_forests
+from t2i_report.words.answers import answer
+from t2i_report.words.headline import Headline, write_headline
 
 MEASURE = SettledMeasure("share", "A share.", low=0, high=1)
 

@@ -19,7 +19,7 @@ from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare
 from t2i_report.compare_page import write_comparison
-from t2i_report.looks import analyze_looks
+from t2i_report.plots.looks import analyze_looks
 from t2i_report.report import write_report
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from t2i_core.api.mask import PackedMask
 from t2i_core.results.evidence import Segmentation
-from t2i_report.mask_path import decode_mask, trace_mask
+from t2i_report.pictures.mask_path import decode_mask, trace_mask
 
 
 def fill_path(path: str, shape: tuple[int, int]) -> np.ndarray:

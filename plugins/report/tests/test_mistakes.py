@@ -13,14 +13,21 @@ from t2i_core.api import Measure
 from t2i_core.api.image import Image
 from t2i_core.results.evidence import EvidenceRegion
 from t2i_core.results.result import Score
-from t2i_report.example import choose_example
-from t2i_report.explained_values import ExplainedMetric, ExplainedValue
-from t2i_report.gallery import Gallery, ShownImage
-from t2i_report.image_reasons import list_reasons
-from t2i_report.mistakes import MOST_GROUPS, MOST_TEXTS, Mistake, MistakeGroup, find_mistakes, group_mistakes
-from t2i_report.only_one import split_metrics
-from t2i_report.overlay import Overlay
-from t2i_report.weak_spots import Level, WeakSpot
+from t2i_report.pictures.example import choose_example
+from t2i_report.pictures.explained_values import ExplainedMetric, ExplainedValue
+from t2i_report.pictures.gallery import Gallery, ShownImage
+from t2i_report.pictures.image_reasons import list_reasons
+from t2i_report.pictures.mistakes import (
+    MOST_GROUPS,
+    MOST_TEXTS,
+    Mistake,
+    MistakeGroup,
+    find_mistakes,
+    group_mistakes,
+)
+from t2i_report.pictures.only_one import split_metrics
+from t2i_report.pictures.overlay import Overlay
+from t2i_report.words.weak_spots import Level, WeakSpot
 from t2i_web_support.templates import make_environment
 
 HIT = Measure("hit", "Share of hits.", low=0, high=1)

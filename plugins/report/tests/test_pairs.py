@@ -12,10 +12,10 @@ from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
-from t2i_report.evidence import find_overlays
-from t2i_report.gallery import gallery
-from t2i_report.mistakes import group_mistakes
-from t2i_report.pairs import find_pair_mistakes
+from t2i_report.pictures.evidence import find_overlays
+from t2i_report.pictures.gallery import gallery
+from t2i_report.pictures.mistakes import group_mistakes
+from t2i_report.pictures.pairs import find_pair_mistakes
 from t2i_report.report import write_report
 
 from plugins.report.tests.conftest import LISTED, PAINT

@@ -18,11 +18,11 @@ from t2i_core.results.result import Comparison
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare
-from t2i_report.paper_differences import make_difference_table
-from t2i_report.paper_formats import format_paper_table
-from t2i_report.paper_groups import collect_groups
-from t2i_report.paper_table import PaperCell, PaperNote, PaperTable, format_decimals, make_paper_table
-from t2i_report.paper_width import TEXT_WIDTH, estimate_width, fit_width
+from t2i_report.papers.differences import make_difference_table
+from t2i_report.papers.formats import format_paper_table
+from t2i_report.papers.groups import collect_groups
+from t2i_report.papers.table import PaperCell, PaperNote, PaperTable, format_decimals, make_paper_table
+from t2i_report.papers.width import TEXT_WIDTH, estimate_width, fit_width
 
 from .conftest import MakeRun
 

@@ -29,11 +29,11 @@ from t2i_core.results.run import Run, load_run
 from t2i_core.statistics import paired_difference
 from t2i_core.statistics.sample_size import Prices
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, StaticResolver
-from t2i_report import power_command
 from t2i_report.command import power_app
-from t2i_report.pilots import find_needs
-from t2i_report.power_command import print_needs, read_prices
-from t2i_report.sample_sizes import Goal
+from t2i_report.power import needs
+from t2i_report.power.needs import print_needs, read_prices
+from t2i_report.power.pilots import find_needs
+from t2i_report.power.sample_sizes import Goal
 from typer.testing import CliRunner
 
 
@@ -79,7 +79,7 @@ def test_a_pilot_without_variation_is_left_out_in_words(make_run: Any, resolver:
 def test_a_run_with_nothing_to_plan_says_why(
     make_run: Any, resolver: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(power_command, "installed_resolver", lambda: resolver)
+    monkeypatch.setattr(needs, "installed_resolver", lambda: resolver)
     run = make_run("equal", models={"dark": {"level": 20}, "darker": {"level": 10}})
     with pytest.raises(BadOption, match="nothing to plan: bright: dark against darker: all values of the pilot"):
         print_needs([run.folder], Goal(), False, False, None)
@@ -102,7 +102,7 @@ def test_nothing_to_plan_is_an_error_in_both_formats(
     capsys: pytest.CaptureFixture[str],
     as_json: bool,
 ) -> None:
-    monkeypatch.setattr(power_command, "installed_resolver", lambda: resolver)
+    monkeypatch.setattr(needs, "installed_resolver", lambda: resolver)
     with pytest.raises(BadOption, match="nothing to plan"):
         print_needs([make_run(seeds=8, interval="seeds").folder], Goal(), False, as_json, None)
     assert capsys.readouterr().out == ""
@@ -137,7 +137,7 @@ def test_json_and_figure(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(power_command, "installed_resolver", lambda: resolver)
+    monkeypatch.setattr(needs, "installed_resolver", lambda: resolver)
     print_needs([shared_run.folder], Goal(margin=0.2), False, True, tmp_path / "widths.svg")
     said = json.loads(capsys.readouterr().out)
     assert said["margin"] == 0.2
@@ -150,7 +150,7 @@ def test_json_and_figure(
 def test_text_names_the_cheapest_design(
     make_run: Any, resolver: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(power_command, "installed_resolver", lambda: resolver)
+    monkeypatch.setattr(needs, "installed_resolver", lambda: resolver)
     print_needs([make_run().folder], Goal(margin=0.2), False, False, None)
     said = capsys.readouterr().out
     assert "bright: dark against light\nto see a difference of 0.2 with power 0.8: " in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from t2i_core.api import Prompt
 from t2i_core.api.prompt import ObjectClass, Scene, SceneObject
-from t2i_report.reasons import read_words, split_reasons
+from t2i_report.pictures.reasons import read_words, split_reasons
 
 PROMPTS = [
     Prompt(

@@ -22,8 +22,8 @@ from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_report.citation import cite_run
 from t2i_report.command import report_app
-from t2i_report.gallery import gallery
 from t2i_report.judges import read_judges
+from t2i_report.pictures.gallery import gallery
 from t2i_report.report import write_report
 from t2i_report.reported_run import group_run
 from typer.testing import CliRunner

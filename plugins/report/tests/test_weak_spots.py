@@ -9,11 +9,11 @@ import pytest
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.results.result import Score
 from t2i_core.statistics import wilson
-from t2i_report.answers import answer
 from t2i_report.citation import Citation
-from t2i_report.facet_map import compare_levels
 from t2i_report.metric_results import MetricResults
-from t2i_report.weak_spots import find_weak_spot, list_levels
+from t2i_report.plots.facet_map import compare_levels
+from t2i_report.words.answers import answer
+from t2i_report.words.weak_spots import find_weak_spot, list_levels
 
 from .test_headline import result, write
 

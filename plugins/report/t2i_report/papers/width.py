@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .paper_table import PaperCell, PaperTable
+from .table import PaperCell, PaperTable
 
 TEXT_WIDTH = 345.0
 """Width of the text of LaTeX's class article at 10 points, in points."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..words.weak_spots import WeakSpot
 from .mistakes import MistakeExample, MistakeGroup
-from .weak_spots import WeakSpot
 
 
 @dataclass(frozen=True)

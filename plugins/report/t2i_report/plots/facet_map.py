@@ -12,10 +12,10 @@ from t2i_core.api.figure import ForestPlot, HeatMap
 from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Result, Score
 
+from ..metric_results import MetricResults
+from ..words.level_tests import adjust, compare_two
+from ..words.weak_spots import Level, find_score, list_levels
 from .drawing import DrawnFigure, draw_figure
-from .level_tests import adjust, compare_two
-from .metric_results import MetricResults
-from .weak_spots import Level, find_score, list_levels
 
 MOST_ROWS = 20
 """Maximum number of levels in a figure; the table has all."""

@@ -14,9 +14,9 @@ from t2i_core.statistics.power import BoundedScore
 from t2i_core.statistics.sample_size import SEEDS, Prices, SampleSize, find_sample_sizes, find_sizes_of_width
 from t2i_core.statistics.variance_components import Components
 
+from ..comparison.metric_comparison import ComparedModel, Judges
 from .measured_prices import measure_prices
 from .sample_sizes import Goal
-from .stored_comparison import ComparedModel, Judges
 
 
 @dataclass(frozen=True)

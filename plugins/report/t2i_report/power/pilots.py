@@ -23,11 +23,11 @@ from t2i_core.statistics.power import BoundedScore
 from t2i_core.statistics.sample_size import find_fewest_prompts
 from t2i_core.statistics.variance_components import Components, estimate_components, find_unequal_variances
 
-from .names import model_names
+from ..comparison.metric_comparison import ComparedModel, compare_metric, match_judges, select_rows
+from ..names import model_names
 from .pilot import Pilot
 from .rough_pilots import find_rough_need, is_rough
 from .sample_sizes import DEFAULT_GOAL, DesignNeed, DesignNeeds, Goal, LevelNeed
-from .stored_comparison import ComparedModel, compare_metric, match_judges, select_rows
 
 _MOST_LEVELS = 8
 _LEVEL = 0.05

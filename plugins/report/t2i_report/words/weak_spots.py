@@ -9,8 +9,8 @@ from math import inf
 from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Result, Score
 
+from ..metric_results import MetricResults
 from .level_tests import adjust, compare_with_others
-from .metric_results import MetricResults
 
 _PROMPT = "prompt"
 _NEVER = frozenset({"seed", _PROMPT})

@@ -9,8 +9,8 @@ from t2i_core.results.evidence import EvidenceRegion, EvidenceRow
 from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
 
+from ..names import key_prompts, model_names
 from .gallery import Gallery
-from .names import key_prompts, model_names
 from .overlay import Overlay
 
 Overlays = Mapping[tuple[str, int], Overlay]

@@ -24,9 +24,9 @@ from t2i_core.statistics.design import TermVariance
 from t2i_core.statistics.needed_design import read_components
 from t2i_core.statistics.sample_size import SEEDS
 
+from ..comparison.metric_comparison import categorize, compare_metric, select_rows
 from .pilot import Pilot
 from .sample_sizes import DesignNeed
-from .stored_comparison import categorize, compare_metric, select_rows
 
 
 def is_rough(pilot: Pilot) -> bool:

@@ -10,9 +10,9 @@ import pandas as pd
 from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
 
+from ..names import key_prompts, model_names
 from .gallery import Gallery
 from .mistakes import MOST_GROUPS, MOST_SHOWN, Mistake, MistakeExample
-from .names import key_prompts, model_names
 
 
 @dataclass(frozen=True)

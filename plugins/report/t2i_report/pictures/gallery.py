@@ -15,7 +15,7 @@ from t2i_core.results.result import make_title
 from t2i_core.results.run import Run
 from t2i_core.results.thumbnails import CHUNK
 
-from .names import key_prompts, metric_titles, model_names, run_names
+from ..names import key_prompts, metric_titles, model_names, run_names
 
 MOST_LEVELS = 500
 """Maximum number of levels of a facet that is offered as a filter."""

@@ -13,8 +13,8 @@ from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Result, Score
 from t2i_core.results.run import Run
 
-from .paper_columns import PaperColumn, choose_columns
-from .paper_groups import PaperGroup, collect_groups
+from .columns import PaperColumn, choose_columns
+from .groups import PaperGroup, collect_groups
 
 Uncertainty = Literal["bounds", "half-width", "none"]
 
@@ -67,7 +67,7 @@ class PaperTable:
 
     def _repr_markdown_(self) -> str:
         """Return the table in Markdown, for a notebook."""
-        from .paper_formats import format_paper_table
+        from .formats import format_paper_table
 
         return format_paper_table(self, "markdown")
 

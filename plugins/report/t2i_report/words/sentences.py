@@ -10,7 +10,7 @@ from t2i_core.results.pair_verdict import PairVerdict
 from t2i_core.results.result import Comparison, Result
 from t2i_core.results.sample_need import FIXED_PROMPTS
 
-from .metric_results import MetricResults
+from ..metric_results import MetricResults
 from .phrases import MOST_NAMED, join, join_some, name_metric
 from .weak_spots import WeakSpot, find_weak_spot, list_levels
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from t2i_core.results.markup import escape_latex, escape_markdown, join_latex_cells, quote_typst
 
-from .paper_table import PaperCell, PaperNote, PaperTable
+from .table import PaperCell, PaperNote, PaperTable
 
 PaperFormat = Literal["latex", "markdown", "typst"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .metric_results import MetricResults
+from ..metric_results import MetricResults
 
 MOST_NAMED = 3
 """Maximum number of metrics or models that are named one by one."""

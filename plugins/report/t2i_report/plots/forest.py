@@ -10,8 +10,8 @@ from t2i_core.api.figure import ForestPlot
 from t2i_core.results.result import Result
 from t2i_core.results.verdict import describe_need
 
+from ..metric_results import MetricResults
 from .drawing import DrawnFigure, draw_figure
-from .metric_results import MetricResults
 
 
 @dataclass(frozen=True)

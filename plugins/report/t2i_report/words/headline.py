@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from t2i_core.results.number_format import format_number
 from t2i_core.results.pair_verdict import VerdictKind
 
-from .metric_results import MetricResults
+from ..metric_results import MetricResults
 from .phrases import MOST_NAMED, join, join_some, name_metric
 from .sentences import write_sentences
 from .weak_spots import find_weak_spot

@@ -5,9 +5,9 @@ from __future__ import annotations
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.number_format import format_p_value
 
-from .compare import ModelComparison
-from .paper_table import PaperCell, PaperNote, PaperTable, format_decimals
-from .stored_comparison import MetricComparison
+from ..compare import ModelComparison
+from ..comparison.metric_comparison import MetricComparison
+from .table import PaperCell, PaperNote, PaperTable, format_decimals
 
 
 def make_difference_table(found: ModelComparison) -> PaperTable:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 
-from .citation import Citation
-from .judges import ReadJudge
-from .metric_results import MetricResults
+from ..citation import Citation
+from ..judges import ReadJudge
+from ..metric_results import MetricResults
 from .weak_spots import Level, WeakSpot, list_weak_spots
 
 MOST_LINES = 4

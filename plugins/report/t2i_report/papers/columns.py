@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from t2i_core.api.errors import UnknownName
 from t2i_core.results.result import Result, Score
 
-from .paper_groups import PaperGroup
+from .groups import PaperGroup
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from t2i_core.statistics.sample_size import Prices
 
-from .stored_comparison import ComparedModel
+from ..comparison.metric_comparison import ComparedModel
 
 
 def measure_prices(sides: Sequence[ComparedModel], metric: str) -> Prices | None:

@@ -1,0 +1,1 @@
+"""Comparisons of two models under one metric."""

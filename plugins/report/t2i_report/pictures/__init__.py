@@ -1,0 +1,1 @@
+"""Images with their values, reasons and evidence."""

@@ -1,0 +1,1 @@
+"""Numbers of prompts and seeds that would show a difference."""

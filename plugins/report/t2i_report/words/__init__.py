@@ -1,0 +1,1 @@
+"""Sentences, titles and answers that are made from results."""
