@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 from t2i_core.api import GeneratorInfo
 from t2i_core.api.executor import ComponentSettings
+from t2i_core.engine import lifecycle
 from t2i_core.engine.component import settle_component
 from t2i_core.engine.lifecycle import open_component
 
@@ -29,6 +30,7 @@ INFO = GeneratorInfo(name="cyclic", summary="Draws nothing.", create=lambda setu
 def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A process that has imported torch, and whose objects the garbage collector searches."""
     monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
+    monkeypatch.setattr(lifecycle, "_frozen", lifecycle._FrozenObjects())
     gc.unfreeze()
     yield
     gc.freeze()
@@ -63,3 +65,19 @@ def test_objects_that_the_caller_froze_stay_frozen() -> None:
     with open_component(settle_component(INFO), ComponentSettings()):
         pass
     assert gc.get_freeze_count()
+
+
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.freeze()
+    count, counts = gc.get_freeze_count, []
+
+    def note_count() -> int:
+        counts.append(count())
+        return counts[-1]
+
+    monkeypatch.setattr(gc, "get_freeze_count", note_count)
+    component = settle_component(INFO)
+    for _ in range(2):
+        with open_component(component, ComponentSettings()), open_component(component, ComponentSettings()):
+            pass
+    assert [number > 0 for number in counts] == [True]

@@ -71,6 +71,23 @@ def open_component(
             del instance
 
 
+@dataclass
+class _FrozenObjects:
+    """Which objects the garbage collector does not search now.
+
+    Attributes:
+        by_component: Whether a component that is open froze those that were there before it.
+        by_caller: Whether the program that runs t2i froze some. If so, it is not asked again: the collector counts
+            them for its answer, and counting a million takes as long as a small run.
+    """
+
+    by_component: bool = False
+    by_caller: bool = False
+
+
+_frozen = _FrozenObjects()
+
+
 @contextmanager
 def _collect_garbage() -> Iterator[None]:
     """Collect, at the end of the block, the garbage that came into being in it.
@@ -78,9 +95,12 @@ def _collect_garbage() -> Iterator[None]:
     The memory of a device is released with the last tensor, even in a cycle. Older objects are not searched: those
     of torch and other libraries alone would take longer than a small run.
     """
-    outermost = not gc.get_freeze_count()
+    if not (_frozen.by_component or _frozen.by_caller):
+        _frozen.by_caller = gc.get_freeze_count() > 0
+    outermost = not (_frozen.by_component or _frozen.by_caller)
     if outermost:
         gc.freeze()
+        _frozen.by_component = True
     try:
         yield
     finally:
@@ -88,6 +108,7 @@ def _collect_garbage() -> Iterator[None]:
             gc.collect()
         if outermost:
             gc.unfreeze()
+            _frozen.by_component = False
 
 
 def settle_on_machine(component: Component[Any], device: str | None, offline: bool = False) -> Component[Any]:
