@@ -353,10 +353,10 @@ def _log_work(work: Any, place: int, batch: int, note: _Log) -> Any:
 def _log_images(keep: Any, note: _Log) -> Any:
     """Wrap the function that stores an image: note those that are stored."""
 
-    def logged(store: Any, key: str, encode: Any) -> Any:
-        kept = keep(store, key, encode)
-        if kept[1] is None:
-            task, (request, _) = encode.func.__self__, encode.args
+    def logged(store: Any, key: str, request: Any, encode: Any) -> Any:
+        kept = keep(store, key, request, encode)
+        if kept.failure is None:
+            task = encode.func.__self__
             note("kept", _name_image(task.component.name.removeprefix("painter-"), request))
         return kept
 

@@ -113,6 +113,7 @@ class _View:
             found=found,
             statuses=STATUSES,
             most_scores=MOST_SCORES,
+            every=max(3, found.total // 100),  # seconds; a long list takes longer to read
         )
 
     def run(self, request: Request) -> Response:

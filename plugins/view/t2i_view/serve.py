@@ -13,6 +13,7 @@ from t2i_web_support.server import is_loopback, listen, make_address, make_serve
 
 from .access import ViewAccess
 from .app import make_app
+from .listing import RunQuery, answer
 from .made_pages import MadePages
 
 
@@ -33,6 +34,8 @@ def serve(named: Path | None, host: str, port: int, token: bool) -> None:
     if named is not None and not named.is_dir():
         fault = "is not a folder" if named.exists() else "no such folder"
         raise BadFolder(f"{named}: {fault}; name a folder that holds runs")
+    # runs are read again only when they change, so the first visitor does not wait for all of them
+    answer(folder.absolute(), RunQuery())
     with listen(host, port) as at, MadePages() as pages:
         access = ViewAccess(secrets.token_urlsafe(24) if token or not is_loopback(at) else None)
         base = make_address(host, at)
