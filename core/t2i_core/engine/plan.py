@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..api.budget import Budget
 from ..api.digest import digest_data
-from ..api.errors import BadModel, BadOption, BrokenPlugin, NoJudge, NotHere, UnknownName
+from ..api.errors import BadOption, BrokenPlugin
 from ..api.executor import ExecutorInfo
 from ..api.metric import PairMetric, StackedMetric, TableMetric
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import Defaults, ExistingImagesInfo, GeneratorInfo, JudgeInfo, MetricInfo, SinkInfo
+from ..api.plugin_info import Defaults, JudgeInfo, MetricInfo, SinkInfo
 from ..api.prompt import Prompt
 from ..api.resolver import Resolver
-from ..api.study import UPPER_BOUND
-from ..results.asked_people import list_asked_needs
 from ..storage.runs_folder import RUNS_FOLDER
 from .common_prompts import describe_differences
 from .component import Component
@@ -27,7 +25,8 @@ from .device_choice import settle_device
 from .executors import find_executor
 from .job import Job, SampleSet, describe_judges, name_panels
 from .judge_choice import Panel, list_panels, name_panel
-from .model_list import bring_models, label_generator, list_models
+from .label_judge import find_label_judge
+from .model_list import bring_models, list_models
 from .need_service import serve_needs
 from .observation_rounds import refuse_unfit_rounds
 from .perturbation import add_perturbed, find_perturbations, refuse_unperturbed
@@ -35,10 +34,12 @@ from .preflight import refuse_mixed_kinds, refuse_unknown_classes, refuse_unneed
 from .prompt_lists import KnownClasses, PromptLists
 from .request import Request
 from .run_identity import identify_job, identify_samples, make_folder_name
-from .sample import Model, SampleGrid
+from .sample import Model
+from .sample_grids import SampleGrids
 from .settled_metric import SettledMetric, settle_metric
 from .stopping_rule import StoppingRule, make_stopping_rule
 from .unavailable_metrics import UnavailableMetrics, refuse_unused_prompts
+from .upper_bounds import UpperBounds
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,8 @@ class _Planner:
         self.note = note
         self.request = finder.request
         self.lists = PromptLists(finder)
-        self.grids: dict[Any, SampleGrid] = {}
-        self.bounds: dict[tuple[Drawing, int], str] = {}
+        self.grids = SampleGrids(self.request, self.lists)
+        self.bounds = UpperBounds(finder, self.grids)
 
     def plan(self, with_sinks: bool) -> Plan:
         finder, request = self.finder, self.request
@@ -172,11 +173,11 @@ class _Planner:
             with absent.collect(next(iter(each.values())).component.spec):
                 asked += self.make_panels(each, models, absent)
         finder.notes += absent.settle(len(asked))
-        people = self.find_people([own[0] for own in asked])
+        people = find_label_judge(finder, [own[0] for own in asked])
         if request.common_prompts and asked:
             asked = self.share_prompts(asked)
         finder.notes += describe_differences([job for own in asked for job in own])
-        jobs = [job for own in asked for job in self.add_bounds(own)]
+        jobs = [job for own in asked for job in self.bounds.add(own)]
         refuse_unfit_rounds(jobs, request)
         images = [] if metrics else [self.make_sample_set(model) for model in models]
         if not absent.left_out:  # else options may be for their judges
@@ -242,7 +243,7 @@ class _Planner:
             unknown = next((spec for spec in judges if spec in self.finder.without_classes), None)
         classes = KnownClasses(labels, unknown)
         name, prompts = self.lists.choose(generator, f"metric {metric.spec!r}", defaults, classes)
-        seeds = self.choose_seeds(generator, defaults)
+        seeds = self.grids.choose_seeds(generator, defaults)
         for served in needs:
             refuse_unknown_classes(served, prompts, metric, self.lists.unread)
         with guard_plugin(metric, "to check its judges"):
@@ -255,7 +256,7 @@ class _Planner:
             metric=metric,
             instance=instance,
             measures=measures,
-            grids=tuple(self.make_grid(model, prompts, seeds) for model in models),
+            grids=tuple(self.grids.make(model, prompts, seeds) for model in models),
             prompts_name=name,
             needs=needs,
         )
@@ -269,36 +270,12 @@ class _Planner:
             )
         return job
 
-    def find_people(self, jobs: Sequence[Job]) -> Component[JudgeInfo] | None:
-        """Return the judge that gives people's labels, and note the metrics that they cannot correct.
-
-        Args:
-            jobs: A job of each metric.
-
-        Raises:
-            NoJudge: If people can be asked about none of the metrics.
-        """
-        if self.request.correct is None:
-            return None
-        people: Component[JudgeInfo] = self.finder.find("judge", self.request.correct)
-        self.finder.check(people)
-        refused = {}
-        for job in jobs:
-            try:
-                list_asked_needs(job.metric.spec, job.instance, people.info.capabilities)
-            except NoJudge as error:
-                refused[job.metric.spec] = error
-        if refused and len(refused) == len({job.metric.spec for job in jobs}):
-            raise next(iter(refused.values()))
-        self.finder.notes += [f"not corrected: {error}" for error in refused.values()]
-        return people
-
     def make_sample_set(self, model: Model) -> SampleSet:
         """Return the samples of a model whose images are generated and not measured."""
         generator = model.component
         name, prompts = self.lists.choose(generator, generator.spec, Defaults(), KnownClasses())
-        seeds = self.choose_seeds(generator, Defaults())
-        return SampleSet(grids=(self.make_grid(model, prompts, seeds),), prompts_name=name)
+        seeds = self.grids.choose_seeds(generator, Defaults())
+        return SampleSet(grids=(self.grids.make(model, prompts, seeds),), prompts_name=name)
 
     def share_prompts(self, jobs: Sequence[Sequence[Job]]) -> list[list[Job]]:
         """Return the jobs of each panel on the prompts that all have in common, as many as the limit allows."""
@@ -309,97 +286,7 @@ class _Planner:
         """Return a job on a part of its prompts."""
         with guard_plugin(job.metric, "to check its prompts"):
             job.instance.check(prompts)
-        return replace(job, grids=tuple(self.make_grid(model, prompts, job.seeds) for model in job.models))
-
-    def add_bounds(self, jobs: Sequence[Job]) -> list[Job]:
-        """Add the jobs that measure the upper bound of one metric's jobs: one for all that are judged alike.
-
-        A model of the run that is the bound's generator, with the same settings, is not measured twice: its score
-        is the others' bound, and it has none itself.
-        """
-        found: list[Job] = []
-        bounds: list[tuple[Job, Job]] = []  # a job, and the one that measures its bound
-        for job in jobs:
-            if job.instance.upper_bound is None or job.pairs:
-                found.append(job)
-                continue
-            generator = self.find_bound(job)
-            if _draws_alike(job, generator):
-                found.append(job)
-                continue
-            alike = (other for other in jobs if _draws_alike(other, generator) and _is_judged_alike(other, job))
-            own = next(alike, None) or next((b for of, b in bounds if _is_judged_alike(of, job)), None)
-            if own is None:
-                drawing = _identify_drawing(generator)
-                before = sum(_identify_drawing(b.models[0].component) == drawing for _, b in bounds)
-                own = self.make_bound(job, generator, self.label_bound(generator, before, job, jobs))
-                bounds.append((job, own))
-            found.append(replace(job, bound=own.models[0].label))
-        return [*found, *(bound for _, bound in bounds)]
-
-    def find_bound(self, job: Job) -> Component[GeneratorInfo]:
-        """Return the generator of a job's upper bound, with the settings that the metric has for it alone."""
-        finder, spec = self.finder, job.instance.upper_bound
-        assert spec is not None
-        name = spec.partition(":")[0].rpartition("/")[2]
-        own = {f"generator:{name}": dict(job.instance.upper_settings)} if job.instance.upper_settings else {}
-        try:
-            generator: Component[GeneratorInfo] = finder.settle(finder.resolver.component("generator", spec, own))
-            finder.check(generator)
-        except NotHere:  # it names the generator, and how to fetch it
-            raise
-        except (UnknownName, BadModel) as error:
-            raise type(error)(f"upper bound of metric {job.metric.spec!r}: {error}") from error
-        return generator
-
-    def label_bound(self, generator: Component[GeneratorInfo], before: int, job: Job, jobs: Sequence[Job]) -> str:
-        """Return the label of a bound, which all metrics share whose bound is the same generator.
-
-        Args:
-            generator: The generator.
-            before: Number of bounds by this generator that the metric has already (other judges or prompts).
-            job: A job whose bound it is.
-            jobs: All jobs of the metric.
-        """
-        own = (_identify_drawing(generator), before)
-        if own not in self.bounds:
-            labels = set(self.bounds.values())
-            numbers = chain([""], (f" {number}" for number in count(2)))
-            spelled = (f"{UPPER_BOUND}{number} ({generator.spec})" for number in numbers)
-            self.bounds[own] = next(label for label in spelled if label not in labels)
-        label = self.bounds[own]
-        if any(label == model.label for other in jobs for model in other.models):
-            raise BadOption(
-                f"the label {label!r} is taken by the upper bound of metric {job.metric.spec!r}; choose another"
-            )
-        return label
-
-    def make_bound(self, job: Job, generator: Component[GeneratorInfo], label: str) -> Job:
-        """Return the same job on the images of a generator, under those of its seeds that existing images have."""
-        model = label_generator(generator, label, dict(job.instance.upper_settings))
-        there = _list_seeds(generator)
-        seeds = tuple(seed for seed in job.seeds if there is None or seed in there)
-        if not seeds:
-            raise BadOption(
-                f"metric {job.metric.spec!r}, option upper: {generator.spec} has images with "
-                f"{_name_seeds(there)}, but the run has {_name_seeds(job.seeds)}; choose common ones with --seeds"
-            )
-        return replace(job, grids=(self.make_grid(model, job.prompts, seeds),), bound=label)
-
-    def make_grid(self, model: Model, prompts: tuple[Prompt, ...], seeds: tuple[int, ...]) -> SampleGrid:
-        """Return a model's samples, the same object for all metrics that use the same ones."""
-        key = (model.label, _identify_drawing(model.component), id(prompts), seeds)
-        if key not in self.grids:
-            texts = None if model.perturbation is None else self.lists.perturb(model.perturbation, prompts)
-            self.grids[key] = SampleGrid(model, prompts, seeds, self.request.noise, self.request.shard, texts)
-        return self.grids[key]
-
-    def choose_seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
-        """Return the seeds that the user names, those of existing images, or the metric's number of them."""
-        if self.request.seeds is not None:
-            return self.request.seeds
-        there = _list_seeds(generator)
-        return tuple(range(defaults.seeds or 1)) if there is None else there
+        return replace(job, grids=tuple(self.grids.make(model, prompts, job.seeds) for model in job.models))
 
 
 def _find_sinks(finder: ComponentFinder, checked: bool) -> tuple[Component[SinkInfo], ...]:
@@ -409,46 +296,3 @@ def _find_sinks(finder: ComponentFinder, checked: bool) -> tuple[Component[SinkI
     for sink in found:
         finder.check(sink)
     return tuple(found)
-
-
-def _list_seeds(generator: Component[GeneratorInfo]) -> tuple[int, ...] | None:
-    """Return the seeds of existing images; None for a generator that draws any seed."""
-    info = generator.info
-    if not isinstance(info, ExistingImagesInfo) or info.seeds is None:
-        return None
-    with guard_plugin(generator, "to say its seeds"):
-        return tuple(info.seeds(generator.setup()))
-
-
-def _name_seeds(seeds: Sequence[int] | None) -> str:
-    """Return seeds in words, the first ten of them."""
-    if not seeds:
-        return "no seed"
-    text = ", ".join(map(str, seeds[:10]))
-    return f"seed {text}" if len(seeds) == 1 else f"seeds {text}{', ...' if len(seeds) > 10 else ''}"
-
-
-Drawing = tuple[str, str | None, str, str]
-"""Name, argument, distribution and digest of the options of a generator."""
-
-
-def _identify_drawing(generator: Component[GeneratorInfo]) -> Drawing:
-    """Return what distinguishes the images of one generator from another's; weights and code need not be read."""
-    options = digest_data(generator.options.model_dump(mode="json"))
-    return generator.info.name, generator.argument, generator.dist, options
-
-
-def _draws_alike(job: Job, generator: Component[GeneratorInfo]) -> bool:
-    """Return whether a job's only model is a generator with the same argument and options."""
-    (model, *_) = job.models
-    return model.perturbation is None and _identify_drawing(model.component) == _identify_drawing(generator)
-
-
-def _is_judged_alike(other: Job, job: Job) -> bool:
-    """Return whether two jobs have one upper bound: same judges, same questions, same prompts and seeds."""
-    judges = [[s.choice and s.choice.judge.fingerprint for s in one.needs] for one in (other, job)]
-    return (
-        other.metric.options == job.metric.options
-        and judges[0] == judges[1]
-        and (other.prompts, other.seeds) == (job.prompts, job.seeds)
-    )
