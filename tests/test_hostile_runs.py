@@ -30,7 +30,8 @@ from t2i_core.api.image import RefusedImage
 from t2i_core.files.image_file import DamagedImage
 from t2i_core.results.run import load_run
 from t2i_registry import Registry
-from t2i_report.command import compare_app, report_app
+from t2i_report.commands.compare import compare_app
+from t2i_report.commands.report import report_app
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long  # most tests start several commands

@@ -21,7 +21,8 @@ from playwright.sync_api import Browser, sync_playwright
 from t2i_core.api.image import Image, encode_png
 from t2i_core.results.thumbnails import Thumbnails
 from t2i_report.page import write_page
-from t2i_report.pictures.gallery import Gallery, GalleryColumn, ShownImage
+from t2i_report.pictures.gallery import Gallery, GalleryColumn
+from t2i_report.pictures.shown_image import ShownImage
 
 IMAGES, SEEDS, SIDE, SCORES = 10_000, 20, 128, 4
 SECONDS, MEMORY = 3.0, 300.0

@@ -18,7 +18,8 @@ from t2i_core.results.run_view import fold, show_text
 from t2i_core.results.table_format import format_table
 from t2i_core.results.verdict import describe_verdicts
 
-from .comparison.metric_comparison import ComparedModel, MetricComparison, compare_metric, match_judges
+from .comparison.compared_model import ComparedModel
+from .comparison.metric_comparison import MetricComparison, compare_metric, match_judges
 from .names import model_names, run_names
 
 if TYPE_CHECKING:

@@ -25,10 +25,11 @@ from .papers.differences import find_signature
 from .pictures.evidence import find_overlays, list_templates, list_titles
 from .pictures.example import choose_example
 from .pictures.explained_values import ExplainedMetric, read_values
-from .pictures.gallery import Gallery, GalleryColumn, ShownImage, gallery
+from .pictures.gallery import Gallery, GalleryColumn, gallery
 from .pictures.image_reasons import list_reasons
 from .pictures.mistakes import group_mistakes
 from .pictures.only_one import split_metrics
+from .pictures.shown_image import ShownImage
 from .reported_run import ReportedRun, group_run, record_run
 from .summary import summarize
 from .words.weak_spots import WeakSpot

@@ -20,7 +20,7 @@ from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.results.verdict import describe_need, describe_verdicts
 from t2i_core.testing import StaticResolver
-from t2i_report.command import compare_app
+from t2i_report.commands.compare import compare_app
 from t2i_report.compare import ModelComparison, compare, print_comparison
 from t2i_report.compare_page import write_comparison
 from typer.testing import CliRunner

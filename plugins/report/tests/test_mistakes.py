@@ -15,7 +15,7 @@ from t2i_core.results.evidence import EvidenceRegion
 from t2i_core.results.result import Score
 from t2i_report.pictures.example import choose_example
 from t2i_report.pictures.explained_values import ExplainedMetric, ExplainedValue
-from t2i_report.pictures.gallery import Gallery, ShownImage
+from t2i_report.pictures.gallery import Gallery
 from t2i_report.pictures.image_reasons import list_reasons
 from t2i_report.pictures.mistakes import (
     MOST_GROUPS,
@@ -27,6 +27,7 @@ from t2i_report.pictures.mistakes import (
 )
 from t2i_report.pictures.only_one import split_metrics
 from t2i_report.pictures.overlay import Overlay
+from t2i_report.pictures.shown_image import ShownImage
 from t2i_report.words.weak_spots import Level, WeakSpot
 from t2i_web_support.templates import make_environment
 

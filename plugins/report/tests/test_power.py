@@ -29,7 +29,7 @@ from t2i_core.results.run import Run, load_run
 from t2i_core.statistics import paired_difference
 from t2i_core.statistics.sample_size import Prices
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, StaticResolver
-from t2i_report.command import power_app
+from t2i_report.commands.power import power_app
 from t2i_report.power import needs
 from t2i_report.power.needs import print_needs, read_prices
 from t2i_report.power.pilots import find_needs

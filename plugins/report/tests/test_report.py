@@ -21,7 +21,7 @@ from t2i_core.results.number_format import format_p_value
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_report.citation import cite_run
-from t2i_report.command import report_app
+from t2i_report.commands.report import report_app
 from t2i_report.judges import read_judges
 from t2i_report.pictures.gallery import gallery
 from t2i_report.report import write_report

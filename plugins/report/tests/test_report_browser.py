@@ -14,7 +14,8 @@ from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare
 from t2i_report.compare_page import write_comparison
 from t2i_report.page import write_page
-from t2i_report.pictures.gallery import Gallery, GalleryColumn, ShownImage
+from t2i_report.pictures.gallery import Gallery, GalleryColumn
+from t2i_report.pictures.shown_image import ShownImage
 from t2i_report.report import write_report
 
 pytestmark = pytest.mark.long  # a browser opens each page

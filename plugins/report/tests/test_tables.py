@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from t2i_core.api.errors import BadOption
 from t2i_core.results.run import Run
-from t2i_report.command import report_app
+from t2i_report.commands.report import report_app
 from t2i_report.tables import comparisons, measurements, scores, write_table
 from typer.testing import CliRunner
 

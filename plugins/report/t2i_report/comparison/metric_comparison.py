@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isclose
-from typing import Any
 
 import pandas as pd
-from t2i_core.api.errors import BadFolder
-from t2i_core.api.metric import Metric, PairMetric, SetMetric
+from t2i_core.api.metric import SetMetric
 from t2i_core.api.metric_output import SettledMeasure
-from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
-from t2i_core.results.manifest import PartRecord
 from t2i_core.results.needed_sample import make_sample_need
 from t2i_core.results.numbers import make_interval, make_number
 from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.result import Comparison, Result, make_title
-from t2i_core.results.run import Run
 from t2i_core.results.score_difference import (
     compare_headlines,
     compute_headline,
@@ -30,29 +25,9 @@ from t2i_core.results.score_difference import (
 from t2i_core.results.shown_measure import choose_measure, list_alike
 from t2i_core.statistics import PairedDifference
 
+from .comparability import explain_not_comparable
+from .compared_model import ComparedModel, categorize, find_scored_result, read_texts, select_rows
 from .run_comparisons import describe_stop, find_run_comparison
-
-
-@dataclass(frozen=True)
-class ComparedModel:
-    """A model of a stored run.
-
-    Attributes:
-        run: The run.
-        label: Label of the model in the run.
-        name: Name of the model in the comparison.
-        by: The judges, if the run measures the metric with several.
-    """
-
-    run: Run
-    label: str
-    name: str
-    by: str | None = None
-
-    @property
-    def unshared_seeds(self) -> str | None:
-        """Reason why its images of one seed have nothing in common; None if the run's noise settles it."""
-        return self.run.manifest.models[self.label].unshared_seeds
 
 
 @dataclass(frozen=True)
@@ -152,7 +127,7 @@ def compare_metric(
     made = make_stored_scoring(metric)
     instance, measures = made.instance, made.measures
     nothing = pd.DataFrame(columns=["prompt", "model", "value"])
-    why = _reason_not_comparable(a, b, metric, instance)
+    why = explain_not_comparable(a, b, metric, instance)
     if why is not None:
         return MetricComparison(title, measures[0], None, why, nothing)
     request = a.run.manifest.request
@@ -167,7 +142,7 @@ def compare_metric(
         of_run = find_run_comparison(a.run, (a.label, b.label), metric.spec, a.by)
         notes.append("the run stopped early, and this comparison counts one look only: take that of the run")
     table = categorize(pd.concat([select_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
-    for side, result in ((each, _scored_result(each, metric)) for each in (a, b)):
+    for side, result in ((each, find_scored_result(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]
         if (
             result is not None
@@ -182,7 +157,7 @@ def compare_metric(
         why = "they share no prompts with the same seeds"
         return MetricComparison(title, measures[0], None, why, nothing)
     found = replace(found, notes=(*found.notes, *notes))
-    results = [_scored_result(side, metric) for side in (a, b)]
+    results = [find_scored_result(side, metric) for side in (a, b)]
     return MetricComparison(
         title,
         measures[0],
@@ -210,128 +185,14 @@ def _has_stopped_early(a: ComparedModel, b: ComparedModel) -> bool:
     return bool(looks) and looks[-1] < len(stopping.plan)
 
 
-def _reason_not_comparable(
-    a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo], instance: Metric
-) -> str | None:
-    """Return why two models were not measured in the same way; None if they were."""
-    results = [_scored_result(side, metric) for side in (a, b)]
-    if isinstance(instance, PairMetric):
-        return "the metric itself compares models within a run; see its scores"
-    if None in results:
-        return "one of the models has no score"
-    for what in ("interval", "noise"):
-        values = [getattr(side.run.manifest.request, what) for side in (a, b)]
-        if values[0] != values[1]:
-            return f"the runs' --{what} differ ({values[0]}, {values[1]})"
-    versions = [_versions(side, metric.spec) for side in (a, b)]
-    if len({*versions[0], *versions[1]}) > 1:
-        return f"the metric's versions differ ({', '.join(' and '.join(map(str, sorted(v))) for v in versions)})"
-    if len({len(_options(side, metric.spec)) for side in (a, b)} | {1}) > 1:
-        return "a run has the metric with several sets of options"
-    options = [_options(side, metric.spec)[0] for side in (a, b)]
-    without_effect = type(metric.options).model_fields.keys() - select_result_options(metric.options).keys()
-    if differing := [
-        k for k in sorted({*options[0], *options[1]} - without_effect) if options[0].get(k) != options[1].get(k)
-    ]:
-        return f"the metric's options differ ({', '.join(differing)})"
-    judges = [_judges(side, metric.spec, result) for side, result in zip((a, b), results, strict=True) if result]
-    if judges[0] != judges[1]:
-        differing = sorted(need for need in judges[0] if judges[0][need] != judges[1].get(need))
-        named = [judges[i].get(need, ("none",))[0] for need in differing for i in (0, 1)]
-        same = "other options, weights or code" if len(set(named)) == 1 else ", ".join(dict.fromkeys(named))
-        return f"their judges differ ({', '.join(differing)}: {same})"
-    return _compare_prompts(a, b) if instance.rows_depend_on_prompts else None
-
-
-def _compare_prompts(a: ComparedModel, b: ComparedModel) -> str | None:
-    """Return why rows that depend on all prompts of a run do not compare; None if the prompts are the same."""
-    if a.run.folder == b.run.folder:
-        return None
-    try:
-        prompts = [{(p.id, p.text, p.references) for p in side.run.prompts()} for side in (a, b)]
-    except BadFolder as error:
-        return str(error)
-    if different := len({id for id, *_ in prompts[0] ^ prompts[1]}):
-        total = len({id for id, *_ in prompts[0] | prompts[1]})
-        return (
-            f"the runs' prompts differ ({different} of {total}), and the metric's values depend on all prompts of "
-            "a run; measure both models with the same prompts"
-        )
-    return None
-
-
-def _scored_result(side: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> Result | None:
-    """Return the model's result under the metric, if it has a score."""
-    wanted = (metric.spec, side.by, side.label)
-    theirs = (r for r in side.run.results if (r.metric, r.by, r.label) == wanted)
-    return next((result for result in theirs if result.score is not None), None)
-
-
-def _versions(side: ComparedModel, metric: str) -> set[int]:
-    """Return the versions of the metric that measured; 1 for runs from before metrics had versions."""
-    return {c.metric_version or 1 for c in _of_metric(side, metric)}
-
-
-def _options(side: ComparedModel, metric: str) -> list[dict[str, Any]]:
-    return [c.options for c in _of_metric(side, metric)]
-
-
-def _of_metric(side: ComparedModel, metric: str) -> list[PartRecord]:
-    """Return the manifest's records of a metric, one for each set of options."""
-    return [c for c in side.run.manifest.components if c.kind == "metric" and c.name == metric]
-
-
-def _judges(side: ComparedModel, metric: str, result: Result) -> dict[str, tuple[str, ...]]:
-    """Return each need's judge: its name and the fingerprints of all judges with this name.
-
-    Needs that the model itself answers are left out.
-    """
-    manifest = side.run.manifest
-    itself = {j.need for j in manifest.judges if j.metric == metric and j.judge == "the model itself"}
-    prints: dict[str, list[str]] = {}
-    for c in manifest.components:
-        if c.kind == "judge":
-            prints.setdefault(c.name, []).append(c.fingerprint)
-    others = [judge for judge in result.judges if judge.need not in itself]
-    return {
-        judge.need: (judge.name, judge.capability or "", *sorted(prints.get(judge.name, []))) for judge in others
-    }
-
-
-def select_rows(side: ComparedModel, metric: str) -> pd.DataFrame:
-    """Return a model's measured rows under a metric and its judges."""
-    table = side.run.measurements()
-    if "model" not in table:
-        return table.iloc[:0]
-    own = table[(table["metric"] == metric) & (table["model"] == side.label)]
-    if side.by is not None:
-        own = own[own["by"] == side.by]
-    return (
-        own.assign(model=side.name)
-        .drop(columns=["metric", "by"], errors="ignore")
-        .dropna(axis="columns", how="all")
-    )
-
-
-def categorize(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with all columns except the values as categories, like the table of an evaluation."""
-    return table.astype({name: "category" for name in table.columns if name != "value"})
-
-
 def _same_prompts(a: ComparedModel, b: ComparedModel, table: pd.DataFrame) -> set[str]:
     """Return the ids of the prompts whose texts are the same; texts are unknown for metrics without images."""
     if "prompt" not in table:
         return set()
     if a.run.folder == b.run.folder:
         return set(table["prompt"].unique())
-    texts = [_texts(side) for side in (a, b)]
+    texts = [read_texts(side) for side in (a, b)]
     return {id for id in table["prompt"].unique() if texts[0].get(id) == texts[1].get(id)}
-
-
-def _texts(side: ComparedModel) -> dict[str, str]:
-    samples = side.run.samples()
-    own = samples[samples["model"] == side.label].drop_duplicates("prompt")
-    return dict(zip(own["prompt"], own["text"].fillna(""), strict=True))
 
 
 def _cells(

@@ -19,7 +19,8 @@ from t2i_core.results.score_difference import make_stored_scoring
 from t2i_core.results.verdict import rank_models
 from t2i_core.statistics import holm
 
-from ..comparison.metric_comparison import ComparedModel, compare_metric
+from ..comparison.compared_model import ComparedModel
+from ..comparison.metric_comparison import compare_metric
 from ..comparison.run_comparisons import draws_by_difference, find_run_comparison
 from ..metric_results import MetricResults, group_results
 from ..names import model_names

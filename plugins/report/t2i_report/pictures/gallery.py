@@ -16,6 +16,7 @@ from t2i_core.results.run import Run
 from t2i_core.results.thumbnails import CHUNK
 
 from ..names import key_prompts, metric_titles, model_names, run_names
+from .shown_image import ShownImage
 
 MOST_LEVELS = 500
 """Maximum number of levels of a facet that is offered as a filter."""
@@ -28,44 +29,6 @@ _COLUMNS = {
 
 Place = tuple[str, str, str, int]
 """Model, prompt id, prompt text and seed."""
-
-
-@dataclass(frozen=True)
-class ShownImage:
-    """A requested image.
-
-    Attributes:
-        model: Name of the model.
-        prompt: Id of the prompt.
-        text: Text of the prompt.
-        seed: The seed.
-        picture: The image, or None.
-        why: The reason for the missing image.
-        size: Width and height of the image in pixels, or None.
-    """
-
-    model: str
-    prompt: str
-    text: str
-    seed: int
-    picture: Image | None
-    why: str = ""
-    size: tuple[int, int] | None = None
-
-    @property
-    def may_be_shown(self) -> bool:
-        """True if it has a picture that may be read."""
-        return self.picture is not None and self.picture.refused is None
-
-    @property
-    def is_there(self) -> bool:
-        """True if it has a picture that may be read, and its file was not removed."""
-        return self.picture is not None and self.may_be_shown and self.picture.path.is_file()
-
-    @property
-    def prompt_key(self) -> str:
-        """Id and text of the prompt; prompts of different runs may have the same id."""
-        return f"{self.prompt}\0{self.text}"
 
 
 @dataclass

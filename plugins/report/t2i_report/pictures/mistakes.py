@@ -10,8 +10,9 @@ from itertools import zip_longest
 
 from .evidence import Overlays
 from .explained_values import ExplainedMetric, ExplainedValue
-from .gallery import Gallery, ShownImage
+from .gallery import Gallery
 from .overlay import Overlay
+from .shown_image import ShownImage
 
 MOST_SHOWN = 8
 """Maximum number of pictures of a reason on a page, of all models together."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from t2i_core.statistics.sample_size import Prices
 
-from ..comparison.metric_comparison import ComparedModel
+from ..comparison.compared_model import ComparedModel
 
 
 def measure_prices(sides: Sequence[ComparedModel], metric: str) -> Prices | None:

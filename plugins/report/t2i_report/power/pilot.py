@@ -14,7 +14,8 @@ from t2i_core.statistics.power import BoundedScore
 from t2i_core.statistics.sample_size import SEEDS, Prices, SampleSize, find_sample_sizes, find_sizes_of_width
 from t2i_core.statistics.variance_components import Components
 
-from ..comparison.metric_comparison import ComparedModel, Judges
+from ..comparison.compared_model import ComparedModel
+from ..comparison.metric_comparison import Judges
 from .measured_prices import measure_prices
 from .sample_sizes import Goal
 

@@ -23,7 +23,8 @@ from t2i_core.statistics.power import BoundedScore
 from t2i_core.statistics.sample_size import find_fewest_prompts
 from t2i_core.statistics.variance_components import Components, estimate_components, find_unequal_variances
 
-from ..comparison.metric_comparison import ComparedModel, compare_metric, match_judges, select_rows
+from ..comparison.compared_model import ComparedModel, select_rows
+from ..comparison.metric_comparison import compare_metric, match_judges
 from ..names import model_names
 from .pilot import Pilot
 from .rough_pilots import find_rough_need, is_rough

@@ -24,7 +24,8 @@ from t2i_core.statistics.design import TermVariance
 from t2i_core.statistics.needed_design import read_components
 from t2i_core.statistics.sample_size import SEEDS
 
-from ..comparison.metric_comparison import categorize, compare_metric, select_rows
+from ..comparison.compared_model import categorize, select_rows
+from ..comparison.metric_comparison import compare_metric
 from .pilot import Pilot
 from .sample_sizes import DesignNeed
 
