@@ -27,8 +27,8 @@ from .comparison import (
     ModelOfRun,
     compare_with_base,
     list_files,
+    list_metrics,
     list_models,
-    set_metrics_beside,
     write_compare_words,
 )
 from .listing import MOST_SCORES, STATUSES, RunQuery, answer, find_listed, make_id
@@ -167,7 +167,7 @@ class _View:
             models=shown,
             left_out=len(models) - len(shown),
             base=base,
-            metrics=set_metrics_beside(shown),
+            metrics=list_metrics(shown),
             pairs=pairs,
             is_pending=any(pair.rows is None for pair in pairs),
         )

@@ -16,6 +16,7 @@ from .listing import LONGEST_NAME, make_id
 from .made_pages import MadePage, MadePages
 
 MANIFEST = "run.json"
+"""The file that changes whenever the results of a run do."""
 
 MOST_MODELS = 12
 """Models that one page compares."""
@@ -62,9 +63,9 @@ class ShownDifference:
 
     Attributes:
         metric: The metric.
-        diff: The model minus the base, in words.
+        diff: The model minus the base; None if it does not exist.
         interval: Its 95 % confidence interval.
-        p: Its p-value, in words.
+        p: Its p-value.
         n: Number of shared samples.
     """
 
@@ -93,7 +94,7 @@ class ComparedPair:
 
 
 def list_models(runs: Sequence[Run]) -> list[ModelOfRun]:
-    """Return the models of runs, those left out that only give upper bounds, and those with a name of no use."""
+    """Return the models of runs; not those that only give upper bounds, nor those with too long a name."""
     found = [(run, label) for run in runs for label in _list_labels(run.manifest)]
     labels = [label for _, label in found]
     return [
@@ -107,7 +108,7 @@ def _list_labels(manifest: Manifest) -> list[str]:
     return [label for label in manifest.models if label not in bounds and len(label) <= LONGEST_NAME]
 
 
-def set_metrics_beside(models: Sequence[ModelOfRun]) -> list[MetricBeside]:
+def list_metrics(models: Sequence[ModelOfRun]) -> list[MetricBeside]:
     """Return the metrics of models, each with all of their results."""
     by_model = [
         {result.headline: result for result in model.run.results if result.label == model.label}

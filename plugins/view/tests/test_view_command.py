@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,7 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 120) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)  # it starts seven processes, and machines may be busy
 def test_a_real_run_is_followed_killed_resumed_and_reported(opened: httpx.Client, tmp_path: Path) -> None:
     assert "No runs yet" in opened.get("/").text
     words = (*EVAL, "--seeds", "60", "--out", "t2i-runs/real")
@@ -75,6 +77,12 @@ def test_a_real_run_is_followed_killed_resumed_and_reported(opened: httpx.Client
     assert report.status_code == 200
     assert "simulator scores" in report.text
     assert sorted((tmp_path / "t2i-runs" / "small").rglob("*")) == before
+    shutil.copytree(tmp_path / "t2i-runs" / "small", tmp_path / "t2i-runs" / "again")
+    address = "/compare?run=small&run=again"
+    wait_until(lambda: "is being compared" not in opened.get(address).text)
+    compared = opened.get(address).text
+    assert "simulator (again)</th><td>tiam</td>" in compared
+    assert '<td class="n">8</td><td><a href="/compare/page' in compared  # shared samples
 
 
 @pytest.mark.long
