@@ -11,9 +11,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2i_core.api.digest import digest_data
@@ -24,6 +25,9 @@ MOST_AT_ONCE = 2
 
 MOST_KEPT = 50
 """Number of files that are kept; the one that was asked for least recently goes first."""
+
+TRIED_AGAIN = 60.0
+"""Seconds after which a command that failed is tried again, if its file is asked for."""
 
 MOST_SECONDS = 900
 """Time that a process may take."""
@@ -36,10 +40,17 @@ class MadePage:
     Attributes:
         file: The file; None if the command failed.
         fault: Why it failed, in one line; empty if it did not.
+        ended: When the command ended, in seconds of the monotonic clock.
     """
 
     file: Path | None
     fault: str = ""
+    ended: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_stale(self) -> bool:
+        """True if the command failed and may be tried again."""
+        return self.file is None and time.monotonic() - self.ended > TRIED_AGAIN
 
 
 class MadePages:
@@ -75,7 +86,9 @@ class MadePages:
         """
         key = digest_data([list(words), [_describe_state(file) for file in files]])
         with self._lock:
-            future = self._made.pop(key, None) or self._pool.submit(self._make, words, key)
+            future = self._made.pop(key, None)
+            if future is None or (future.done() and future.result().is_stale):
+                future = self._pool.submit(self._make, words, key)
             self._made[key] = future  # the last is the one that was asked for most recently
             while len(self._made) > MOST_KEPT:
                 self._drop(next(iter(self._made)))

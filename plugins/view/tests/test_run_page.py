@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from starlette.testclient import TestClient
+from t2i_view import made_pages
 
 from .conftest import begin_run, change_manifest
 
@@ -100,10 +103,27 @@ def test_the_report_is_made_when_it_is_opened(client: TestClient, runs: Path) ->
     assert wait_for(client, "/run/first/report", 200) != text  # the run has changed
 
 
-def test_a_report_that_cannot_be_made_says_why(client: TestClient, runs: Path) -> None:
+def test_a_report_that_cannot_be_made_says_why_and_is_tried_again(
+    client: TestClient, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (runs / "first").rename(runs / "broken")
     text = wait_for(client, "/run/broken/report", 500)
     assert "the run is &lt;b&gt;broken&lt;/b&gt;" in text
+    started = []
+
+    def start(command: list[str], **how: Any) -> subprocess.Popen[bytes]:
+        started.append(command)
+        return real(command, **how)
+
+    real = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", start)
+    assert client.get("/run/broken/report").status_code == 500  # not at once
+    assert started == []
+    with monkeypatch.context() as later:
+        later.setattr(made_pages, "TRIED_AGAIN", 0.0)
+        client.get("/run/broken/report")
+    assert "the run is &lt;b&gt;broken&lt;/b&gt;" in wait_for(client, "/run/broken/report", 500)
+    assert len(started) == 1
 
 
 @pytest.mark.parametrize("path", ["/run/third", "/run/%2e%2e", "/run/third/report", "/run/first/picture/00"])
