@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import sysconfig
 from collections import defaultdict
@@ -46,7 +47,7 @@ def find_origin(module: str) -> str | None:
         return PYTHON
     for dist, editable in _list_candidates(top, folder):
         if not editable:
-            return f"{dist.name} {dist.version}"
+            return _describe_release(dist)
         if module not in sys.modules:
             import_module(module)
         return f"{dist.name} {digest_sources(module, ('**/*',))}"
@@ -86,9 +87,15 @@ def _list_candidates(top: str, folder: Path) -> Iterator[tuple[Distribution, boo
 def _read_change_time(path: str) -> int | None:
     """Return the time of a folder's last change; None if it does not exist or may not be read."""
     try:
-        return Path(path).stat().st_mtime_ns
+        return os.stat(path or ".").st_mtime_ns  # noqa: PTH116 - asked about all folders for each module of a digest
     except OSError:
         return None
+
+
+@lru_cache(maxsize=1024)
+def _describe_release(dist: Distribution) -> str:
+    """Return name and version of a distribution, each of which parses its metadata whenever it is read."""
+    return f"{dist.name} {dist.version}"
 
 
 class _Index:
