@@ -8,7 +8,8 @@ PAPER = About(
     bibtex="""\
 @article{moskvoretskii2025taxonomy,
   title = {Do {I} look like a cat.n.01 to you? {A} Taxonomy Image Generation Benchmark},
-  author = {Moskvoretskii, Viktor and others},
+  author = {Moskvoretskii, Viktor and Lobanova, Alina and Neminova, Ekaterina and Biemann, Chris and
+            Panchenko, Alexander and Nikishina, Irina},
   journal = {arXiv preprint arXiv:2503.10357},
   year = {2025}
 }""",
