@@ -50,10 +50,11 @@ class Line:
     put_in    the simulator's options
     expected  the truth, from the judge's rates and the table of measurements
     wrong     an ideal judge's value where everything is wrong, from that table: by default 0
-    twice     whether two things of a picture may go wrong, each by itself
+    halfway   an ideal judge's value where half is wrong, if two things of a picture may go wrong, each by itself
     typical   the mean of what so few pictures say, where that is not the truth: no distance from even is below 0
     trained   a trained judge for which the same holds with its own rates, measured with `fault` at both `ends`;
               without a fault it is held to what an ideal judge would say
+    trained_salts  how often that judge's images are simulated; None: as often as the oracle's
     rated     what of the measurements its rates are; by default the measure itself
     quick     whether the tests that always run hold it, with fewer salts
     options   of the metric
@@ -67,10 +68,11 @@ class Line:
     put_in: Mapping[str, Any]
     expected: Callable[[Rates, pd.DataFrame], float]
     wrong: Callable[[pd.DataFrame], float] = lambda _: 0.0
-    twice: bool = False
+    halfway: Callable[[pd.DataFrame], float] | None = None
     typical: Callable[[Rates], float] | None = None
     oracle: str = "oracle"
     trained: str = ""
+    trained_salts: int | None = None
     fault: str = ""
     ends: tuple[Any, Any] = (0.0, 1.0)
     rated: Callable[[pd.DataFrame], float] | None = None
@@ -125,6 +127,11 @@ def mixed(rate: float) -> Callable[[Rates, pd.DataFrame], float]:
     return lambda rates, _: rates.mixed(rate)
 
 
+def quarter(_: pd.DataFrame) -> float:
+    """Return the share of pictures of two things in which both are right where half of all things are."""
+    return 0.25
+
+
 def zipf(kinds: int, images: int) -> float:
     """SCS in nats, by an ideal judge, of images whose sorts Zipf's law draws: the mean entropy of their shares."""
     weights = 1 / np.arange(1, kinds + 1)
@@ -168,11 +175,11 @@ LINES = (
     Line("objects lost of two: (1 - d) S + d F", "tiam", "tiam", "tiam-5-2", {"drop": 0.4}, mixed(0.4),
          trained="mini-segmenter", fault="drop", quick=True),
     Line("objects lost of three: Σ d^|D| (1 - d)^(2 - |D|) S_D", "tiam", "tiam", "tiam-5-3", {"drop": 0.2},
-         mixed(0.2), twice=True, trained="mini-segmenter", fault="drop"),
+         mixed(0.2), halfway=quarter, trained="mini-segmenter", fault="drop"),
     Line("wrong colours of one: (1 - w) a + w b", "tiam", "tiam", "tiam-color-1", {"wrong_color": 0.3}, mixed(0.3),
          trained="mini-segmenter", fault="wrong_color"),
     Line("wrong colours of two: Σ w^|D| (1 - w)^(2 - |D|) a_D", "tiam", "tiam", "tiam-color-2",
-         {"wrong_color": 0.3}, mixed(0.3), twice=True, quick=True),
+         {"wrong_color": 0.3}, mixed(0.3), halfway=quarter, quick=True),
     Line("colours of two, of each found: 1 - w", "tiam", "binding_pooled", "tiam-color-2", {"wrong_color": 0.3},
          lambda *_: 0.7),
     Line("a rate that prompts and seeds move: 1 - E[d]", "tiam", "tiam", "tiam-5-2",

@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 from t2i_core.api.figure import ForestPlot
 from t2i_core.results.figures import convert_to_png, draw_svg
-from validation_runs import SALTS, Said, enough
+from validation_lines import Line
+from validation_runs import SALTS, Said, enough, say_all
 
 PAGE = Path(__file__).with_name("validation.md")
 _MARK = "<!-- made by docs/"
@@ -87,6 +88,15 @@ def write_part(script: str, part: str) -> None:
     PAGE.write_text(above + mark + part + following + others, encoding="utf-8")
 
 
+def write_lines(script: str, head: str, lines: Sequence[Line], out: Path, salts: int = SALTS) -> None:
+    """Draw what is missing for lines by several scores of a metric; write them, and `head` above, to the page."""
+    rows = []
+    for said, ideal in say_all(lines, out, salts):
+        rows.append(write_row(said, ideal).replace(f"| {said.line.metric} |", f"| {said.line.measure} |"))
+        print(rows[-1], end="", flush=True)
+    write_part(script, f"{head}{''.join(rows)}\n")
+
+
 def _key(said: Said) -> tuple[str, str]:
     """Return the key of a line: rungs of a ladder share their name."""
     return said.line.name, str(dict(said.line.put_in))
@@ -96,10 +106,11 @@ def write_row(said: Said, ideal: float) -> str:
     """Return a row of the table, with the standard error of the mean if it is known."""
     settings = ", ".join(f"{name} {value}" for name, value in said.line.put_in.items())
     truth = f"{said.expected:.4f}" + (f" ({said.typical:.4f})" if said.line.typical else "")
+    below = "" if said.holding >= enough(len(said.values)) else ", too few"
     cells = (
         f"{said.line.name} ({settings})".replace("|", "\\|"), said.line.metric, said.judge, truth,
         f"{said.mean:.4f}", f"{said.mean - ideal:+.4f}", *([] if said.error is None else [f"{said.error:.4f}"]),
-        f"{said.holding} of {len(said.values)}", f"{said.images:,}",
+        f"{said.holding} of {len(said.values)}{below}", f"{said.images:,}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |\n"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from t2i_core.results.result import Score
 from validation_lines import Line, Rates
 
 SALTS = 20
-#: A trained judge's own rates are measured on pictures of other salts: this much is added to them.
+#: Salts where 20 would take too long.
+FEW = 6
+#: A trained judge's own rates are measured on as many pictures of another salt.
 APART = 1000
 #: An ideal judge reads annotations, so small pictures do; the trained ones see them as large as their users do, a
 #: little noisier, because thousands are drawn.
@@ -63,14 +65,22 @@ def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
     run = _run(line, judge, line.put_in, range(salts), out / _slug(line, judge))
     table = run.measurements()
     if judge == line.oracle or not line.fault:
-        # both of two things are right one time in four where half are
-        rates = Rates(wrong=line.wrong(table), halfway=0.25 if line.twice else None)
+        rates = Rates(wrong=line.wrong(table), halfway=line.halfway(table) if line.halfway else None)
     else:
-        rates = _rates(line, judge, range(APART, APART + salts), out / "rates")
+        rates = _rates(replace(line, seeds=line.seeds * salts), judge, out / "rates")
     values = tuple((one.value, *one.ci) for one in scores_of(line, run))
     expected = line.expected(rates, table)
     typical = expected if line.typical is None else line.typical(rates)
     return Said(line, judge, expected, typical, values, len(run.samples()))
+
+
+def say_all(lines: Sequence[Line], out: Path, salts: int = SALTS) -> Iterator[tuple[Said, float]]:
+    """Yield the results of lines by their oracle, then by trained judges, each with an ideal judge's score."""
+    ideal = [say(line, line.oracle, out, salts) for line in lines]
+    yield from ((said, said.expected) for said in ideal)
+    for said in ideal:
+        if said.line.trained:
+            yield say(said.line, said.line.trained, out, said.line.trained_salts or salts), said.expected
 
 
 def _slug(line: Line, judge: str) -> str:
@@ -101,19 +111,20 @@ def kept(metric: str, models: Sequence[ModelRequest], out: Path, **how: Any) -> 
     return run
 
 
-def _rates(line: Line, judge: str, salts: Sequence[int], out: Path) -> Rates:
+def _rates(line: Line, judge: str, out: Path) -> Rates:
     """A trained judge's own rates."""
     shared = out / f"{_name_prompts(line)}-{line.fault}-{judge}"
-    ends = {"right": line.ends[0], "wrong": line.ends[1], **({"halfway": 0.5} if line.twice else {})}
-    runs = {name: _run(line, judge, {line.fault: end}, salts, shared / name) for name, end in ends.items()}
+    ends = {"right": line.ends[0], "wrong": line.ends[1], **({"halfway": 0.5} if line.halfway else {})}
+    runs = {name: _run(line, judge, {line.fault: end}, [APART], shared / name) for name, end in ends.items()}
     return Rates(**{name: _rate(line, run) for name, run in runs.items()})
 
 
 def _rate(line: Line, run: Run) -> float:
-    """A trained judge's own rate, over all models of a run."""
+    """A trained judge's own rate, from a run of one model."""
     if line.rated is not None:
         return line.rated(run.measurements())
-    return float(np.mean([one.value for one in scores_of(line, run)]))
+    (score,) = scores_of(line, run)
+    return score.value
 
 
 def scores_of(line: Line, run: Run) -> list[Score]:
