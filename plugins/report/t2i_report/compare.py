@@ -11,6 +11,8 @@ from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
 from t2i_core.api.resolver import Resolver, installed_resolver
 from t2i_core.api.terminal import make_table, shown
 from t2i_core.results.analysis import list_metrics
+from t2i_core.results.compared_model import ComparedModel
+from t2i_core.results.metric_comparison import MetricComparison, compare_metric, match_judges
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.result import Comparison, Result, list_bound_labels
 from t2i_core.results.run import Run
@@ -18,8 +20,6 @@ from t2i_core.results.run_view import fold, show_text
 from t2i_core.results.table_format import format_table
 from t2i_core.results.verdict import describe_verdicts
 
-from .comparison.compared_model import ComparedModel
-from .comparison.metric_comparison import MetricComparison, compare_metric, match_judges
 from .names import model_names, run_names
 
 if TYPE_CHECKING:

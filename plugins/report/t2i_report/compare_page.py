@@ -12,12 +12,12 @@ from t2i_core.api.digest import digest_data
 from t2i_core.api.resolver import Resolver
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.analysis import list_metrics
+from t2i_core.results.metric_comparison import MetricComparison
 from t2i_core.results.run import Run
 from t2i_core.results.thumbnails import CHUNK, Thumbnails
 
 from .citation import Citation
 from .compare import ModelComparison, find_shared
-from .comparison.metric_comparison import MetricComparison
 from .metric_results import MetricResults, find_tasks
 from .names import model_names, run_names, shorten_reason
 from .page import write_page

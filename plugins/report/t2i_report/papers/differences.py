@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from t2i_core.api.text import escape_control_characters
+from t2i_core.results.metric_comparison import MetricComparison
 from t2i_core.results.number_format import format_p_value
 
 from ..compare import ModelComparison
-from ..comparison.metric_comparison import MetricComparison
 from .table import PaperCell, PaperNote, PaperTable, format_decimals
 
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import nan
 from typing import Any
 
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent, Resolver
 from t2i_core.results.analysis import list_metrics
-from t2i_core.results.numbers import make_number
+from t2i_core.results.compared_model import ComparedModel
+from t2i_core.results.pair_comparison import adjust_comparisons, compare_pair
 from t2i_core.results.result import Comparison, Result
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import make_stored_scoring
 from t2i_core.results.verdict import rank_models
-from t2i_core.statistics import holm
 
-from ..comparison.compared_model import ComparedModel
-from ..comparison.metric_comparison import compare_metric
-from ..comparison.run_comparisons import draws_by_difference, find_run_comparison
 from ..metric_results import MetricResults, group_results
 from ..names import model_names
 
@@ -146,22 +142,8 @@ def _compare(group: PaperGroup) -> tuple[Comparison, ...]:
     """
     if group.component is None or group.is_corrected:
         return ()
-    pairs = combinations(group.entries.values(), 2)
-    found = [each for one, other in pairs if (each := _compare_pair(group.component, one, other)) is not None]
-    adjusted = holm([nan if each.p_unadjusted is None else each.p_unadjusted for each in found])
-    return tuple(
-        each.model_copy(update={"p_adjusted": make_number(p)}) for each, p in zip(found, adjusted, strict=True)
-    )
-
-
-def _compare_pair(metric: ResolvedComponent[MetricInfo], one: GroupEntry, other: GroupEntry) -> Comparison | None:
-    if draws_by_difference(one.run) or draws_by_difference(other.run):
-        return None
-    first, second = one.result, other.result
-    if one.run.folder == other.run.folder:
-        found = find_run_comparison(one.run, (first.label, second.label), first.metric, first.by)
-    else:
-        sides = [ComparedModel(each.run, each.result.label, each.model, each.result.by) for each in (one, other)]
-        pair = compare_metric(sides[0], sides[1], metric, (first.by, second.by))
-        found = pair.to_comparison(one.model, other.model)
-    return None if found is None else found.model_copy(update={"a": one.model, "b": other.model})
+    sides = [
+        ComparedModel(each.run, each.result.label, each.model, each.result.by) for each in group.entries.values()
+    ]
+    found = [compare_pair(group.component, one, other)[0] for one, other in combinations(sides, 2)]
+    return tuple(adjust_comparisons([each for each in found if each is not None]))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from t2i_core.results.compared_model import ComparedModel
 from t2i_core.statistics.sample_size import Prices
-
-from ..comparison.compared_model import ComparedModel
 
 
 def measure_prices(sides: Sequence[ComparedModel], metric: str) -> Prices | None:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
+from t2i_core.results.compared_model import ComparedModel
+from t2i_core.results.metric_comparison import Judges
 from t2i_core.results.result import make_title
 from t2i_core.results.score_difference import StoredScoring
 from t2i_core.statistics.power import BoundedScore
 from t2i_core.statistics.sample_size import SEEDS, Prices, SampleSize, find_sample_sizes, find_sizes_of_width
 from t2i_core.statistics.variance_components import Components
 
-from ..comparison.compared_model import ComparedModel
-from ..comparison.metric_comparison import Judges
 from .measured_prices import measure_prices
 from .sample_sizes import Goal
 

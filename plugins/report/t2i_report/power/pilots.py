@@ -14,6 +14,8 @@ from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.prompt import RESERVED
 from t2i_core.api.resolver import ResolvedComponent, Resolver, installed_resolver
 from t2i_core.results.analysis import list_metrics
+from t2i_core.results.compared_model import ComparedModel, select_rows
+from t2i_core.results.metric_comparison import compare_metric, match_judges
 from t2i_core.results.result import list_bound_labels
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import (
@@ -23,8 +25,6 @@ from t2i_core.statistics.power import BoundedScore
 from t2i_core.statistics.sample_size import find_fewest_prompts
 from t2i_core.statistics.variance_components import Components, estimate_components, find_unequal_variances
 
-from ..comparison.compared_model import ComparedModel, select_rows
-from ..comparison.metric_comparison import compare_metric, match_judges
 from ..names import model_names
 from .pilot import Pilot
 from .rough_pilots import find_rough_need, is_rough

@@ -11,6 +11,8 @@ from dataclasses import replace
 import numpy as np
 from t2i_core.api.errors import BadOption
 from t2i_core.api.metric import PairMetric, SetMetric
+from t2i_core.results.compared_model import categorize, select_rows
+from t2i_core.results.metric_comparison import compare_metric
 from t2i_core.results.score_difference import (
     StoredScoring,
     find_clusters,
@@ -24,8 +26,6 @@ from t2i_core.statistics.design import TermVariance
 from t2i_core.statistics.needed_design import read_components
 from t2i_core.statistics.sample_size import SEEDS
 
-from ..comparison.compared_model import categorize, select_rows
-from ..comparison.metric_comparison import compare_metric
 from .pilot import Pilot
 from .sample_sizes import DesignNeed
 

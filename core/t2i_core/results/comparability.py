@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from t2i_core.api.errors import BadFolder
-from t2i_core.api.metric import Metric, PairMetric
-from t2i_core.api.options import select_result_options
-from t2i_core.api.plugin_info import MetricInfo
-from t2i_core.api.resolver import ResolvedComponent
-from t2i_core.results.manifest import PartRecord
-from t2i_core.results.result import Result
-
+from ..api.errors import BadFolder
+from ..api.metric import Metric, PairMetric
+from ..api.options import select_result_options
+from ..api.plugin_info import MetricInfo
+from ..api.resolver import ResolvedComponent
 from .compared_model import ComparedModel, find_scored_result
+from .manifest import PartRecord
+from .result import Result
 
 
 def explain_not_comparable(

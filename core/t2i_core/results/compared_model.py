@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pandas as pd
-from t2i_core.api.plugin_info import MetricInfo
-from t2i_core.api.resolver import ResolvedComponent
-from t2i_core.results.result import Result
-from t2i_core.results.run import Run
+
+from ..api.plugin_info import MetricInfo
+from ..api.resolver import ResolvedComponent
+from .result import Result
+from .run import Run
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from t2i_core.results.looks import Decision, StoppedComparison
-from t2i_core.results.number_format import format_number
-from t2i_core.results.result import Comparison
-from t2i_core.results.run import Run
+from .looks import Decision, StoppedComparison
+from .number_format import format_number
+from .result import Comparison
+from .run import Run
 
 _TURNED: dict[Decision, Decision] = {"higher": "lower", "lower": "higher", "close": "close"}
 

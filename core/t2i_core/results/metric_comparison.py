@@ -7,27 +7,27 @@ from dataclasses import dataclass, replace
 from math import isclose
 
 import pandas as pd
-from t2i_core.api.metric import SetMetric
-from t2i_core.api.metric_output import SettledMeasure
-from t2i_core.api.plugin_info import MetricInfo
-from t2i_core.api.resolver import ResolvedComponent
-from t2i_core.results.needed_sample import make_sample_need
-from t2i_core.results.numbers import make_interval, make_number
-from t2i_core.results.pair_verdict import LEVEL
-from t2i_core.results.result import Comparison, Result, make_title
-from t2i_core.results.score_difference import (
+
+from ..api.metric import SetMetric
+from ..api.metric_output import SettledMeasure
+from ..api.plugin_info import MetricInfo
+from ..api.resolver import ResolvedComponent
+from ..statistics import PairedDifference
+from .comparability import explain_not_comparable
+from .compared_model import ComparedModel, categorize, find_scored_result, read_texts, select_rows
+from .needed_sample import make_sample_need
+from .numbers import make_interval, make_number
+from .pair_verdict import LEVEL
+from .result import Comparison, Result, make_title
+from .run_comparisons import describe_stop, find_run_comparison
+from .score_difference import (
     compare_headlines,
     compute_headline,
     describe_unshared_seeds,
     make_stored_scoring,
     select_shared,
 )
-from t2i_core.results.shown_measure import choose_measure, list_alike
-from t2i_core.statistics import PairedDifference
-
-from .comparability import explain_not_comparable
-from .compared_model import ComparedModel, categorize, find_scored_result, read_texts, select_rows
-from .run_comparisons import describe_stop, find_run_comparison
+from .shown_measure import choose_measure, list_alike
 
 
 @dataclass(frozen=True)

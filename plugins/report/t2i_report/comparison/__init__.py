@@ -1,1 +1,0 @@
-"""Comparisons of two models under one metric."""
