@@ -20,6 +20,7 @@ LIGHT = (
         "folder",
         "geneval",
         "heim",
+        "leaderboard",
         "paintskills",
         "people",
         "questions",

@@ -1,0 +1,1 @@
+"""A leaderboard of runs as a static site."""

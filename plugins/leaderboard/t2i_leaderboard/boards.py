@@ -1,0 +1,208 @@
+"""Boards: the models of one metric with intervals, possible ranks and history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from t2i_core.api.errors import T2IError
+from t2i_core.api.plugin_info import About
+from t2i_core.results.compared_model import ComparedModel
+from t2i_core.results.pair_comparison import adjust_comparisons, compare_pair
+from t2i_core.results.pair_verdict import is_sure
+from t2i_core.results.result import Comparison
+from t2i_core.results.verdict import rank_models
+
+from .conditions import Parts, describe_difference
+from .entries import BoardEntry, LeftOut
+from .repeat import write_repeat_command
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """A model on a board.
+
+    Attributes:
+        name: The model's name on the site.
+        entry: Its newest score under the board's conditions.
+        first: The best rank that it may have.
+        last: The worst rank that it may have.
+        compared: Number of other models that it is compared with, paired on prompts and seeds that both have.
+        marks: Notes on samples that differ from those of the others, and on missing comparisons.
+        history: All its scores under the board's conditions, the oldest first.
+    """
+
+    name: str
+    entry: BoardEntry
+    first: int
+    last: int
+    compared: int
+    marks: tuple[str, ...]
+    history: tuple[BoardEntry, ...]
+
+    @property
+    def ranks(self) -> str:
+        """The ranks in words: `2`, or `2-4`."""
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+@dataclass(frozen=True)
+class Board:
+    """The models of one metric, measured under the same conditions.
+
+    Attributes:
+        title: The metric, with the judges if runs measure it with several.
+        rows: The models, the best first.
+        comparisons: The differences of each two models, with p-values adjusted for all pairs of the board (Holm).
+        left_out: Scores that were measured under other conditions.
+    """
+
+    title: str
+    rows: Sequence[BoardRow]
+    comparisons: Sequence[Comparison]
+    left_out: Sequence[LeftOut]
+
+    @property
+    def reference(self) -> BoardEntry:
+        """The first row's entry, whose settings are those of all."""
+        return self.rows[0].entry
+
+    @property
+    def headline(self) -> str:
+        """The title, with the name of the headline measure if that says more."""
+        return self.reference.result.headline
+
+    @property
+    def about(self) -> About:
+        """The metric in words: its meaning and its limits."""
+        return self.reference.metric.info.about
+
+    @property
+    def settings(self) -> Parts:
+        """The settings that all scores have in common."""
+        return self.reference.conditions.settings
+
+    @property
+    def direction(self) -> str:
+        """Which scores are better, in words."""
+        words = {True: "higher is better", False: "lower is better", None: "neither end is better"}
+        return words[self.reference.result.higher_is_better]
+
+    @property
+    def history(self) -> list[tuple[str, BoardEntry]]:
+        """All scores of the board with their models' names, the newest first."""
+        scores = [(row.name, entry) for row in self.rows for entry in row.history]
+        return sorted(scores, key=lambda each: each[1].order, reverse=True)
+
+    @property
+    def significant(self) -> int:
+        """Number of differences that are significant."""
+        return sum(map(is_sure, self.comparisons))
+
+
+def make_boards(entries: Iterable[BoardEntry]) -> list[Board]:
+    """Return a board for each metric. Scores under different conditions are never on one board.
+
+    The conditions of a board are those under which most models were measured; of several, those of the newest run.
+    """
+    by_title: dict[str, list[BoardEntry]] = {}
+    for entry in entries:
+        by_title.setdefault(entry.result.title, []).append(entry)
+    names = name_models([entry for own in by_title.values() for entry in own])
+    return [_make_board(title, own, names) for title, own in sorted(by_title.items())]
+
+
+def name_models(entries: Sequence[BoardEntry]) -> dict[str, str]:
+    """Return each model's name on the site by its identity: its newest label, with more if others have it too."""
+    newest = {entry.identity: entry for entry in sorted(entries, key=lambda entry: entry.order)}
+    names = {identity: entry.result.label for identity, entry in newest.items()}
+    models = {identity: entry.result.model for identity, entry in newest.items()}
+    runs = {identity: entry.run.folder.name for identity, entry in newest.items()}
+    numbers = {identity: str(number) for number, identity in enumerate(newest, 1)}
+    for suffixes in (models, runs, numbers):
+        shared = {name for name, count in Counter(names.values()).items() if count > 1}
+        names = {i: f"{name} ({suffixes[i]})" if name in shared else name for i, name in names.items()}
+    return names
+
+
+def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, str]) -> Board:
+    groups: dict[Parts, list[BoardEntry]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.order):
+        groups.setdefault(entry.conditions.settings, []).append(entry)
+    settings = max(groups, key=lambda parts: (len({e.identity for e in groups[parts]}), groups[parts][-1].order))
+    own = groups.pop(settings)
+    history: dict[str, list[BoardEntry]] = {}
+    for entry in own:
+        history.setdefault(entry.identity, []).append(entry)
+    sign = 1.0 if own[0].result.higher_is_better is False else -1.0
+    newest = sorted((several[-1] for several in history.values()), key=lambda e: sign * (e.result.score or 0.0))
+    current = {names[entry.identity]: entry for entry in newest}
+    comparisons, missing = _compare_all(current)
+    results = [entry.result.model_copy(update={"label": name}) for name, entry in current.items()]
+    samples = _find_usual_samples(list(current.values()))
+    rows = []
+    for standing in rank_models(results, comparisons):
+        entry = current[standing.label]
+        own_missing = missing.get(standing.label, {})
+        row = BoardRow(
+            standing.label,
+            entry,
+            standing.first,
+            standing.last,
+            len(current) - 1 - len(own_missing),
+            (*_mark_samples(entry, samples), *(f"not compared with {o}: {why}" for o, why in own_missing.items())),
+            tuple(history[entry.identity]),
+        )
+        rows.append(row)
+    left_out = [
+        LeftOut(
+            entry.run.path,
+            describe_difference(entry.conditions.settings, settings),
+            title,
+            entry.result.label,
+            write_repeat_command(entry, rows[0].entry),
+        )
+        for several in groups.values()
+        for entry in several
+    ]
+    return Board(title, rows, comparisons, left_out)
+
+
+def _compare_all(current: Mapping[str, BoardEntry]) -> tuple[list[Comparison], dict[str, dict[str, str]]]:
+    """Return the comparisons of each two models, and why others are missing, by both models' names."""
+    found: list[Comparison] = []
+    missing: dict[str, dict[str, str]] = {}
+    for (a, first), (b, second) in combinations(current.items(), 2):
+        one = ComparedModel(first.run, first.result.label, a, first.result.by)
+        other = ComparedModel(second.run, second.result.label, b, second.result.by)
+        try:
+            comparison, why = compare_pair(first.metric, one, other, trust=False)
+        except T2IError as error:
+            comparison, why = None, str(error)
+        if comparison is None:
+            missing.setdefault(a, {})[b] = why
+            missing.setdefault(b, {})[a] = why
+        else:
+            found.append(comparison)
+    return adjust_comparisons(found), missing
+
+
+def _find_usual_samples(entries: Sequence[BoardEntry]) -> Parts:
+    """Return the prompts and seeds that most entries have."""
+    several = [entry.conditions.samples for entry in entries]
+    return max(several, key=several.count)
+
+
+def _mark_samples(entry: BoardEntry, usual: Parts) -> list[str]:
+    """Return notes on prompts and seeds that differ from the usual ones, and on seeds that are not shared."""
+    own, others = dict(entry.conditions.samples), dict(usual)
+    marks = [
+        f"other {key} ({value}): compared only on what both models have"
+        for key, value in own.items()
+        if value != others.get(key)
+    ]
+    if entry.model.unshared_seeds is not None:
+        marks.append(f"seeds are not shared: {entry.model.unshared_seeds}")
+    return marks

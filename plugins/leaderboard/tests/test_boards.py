@@ -1,0 +1,166 @@
+"""Boards: what is on them, in which order and how sure that is, and what is left out with which reason."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from t2i_core.results.run import load_run
+from t2i_core.statistics import holm
+from t2i_core.testing import TEST_JUDGE, StaticResolver
+from t2i_leaderboard.conditions import describe_difference, read_conditions
+
+from plugins.leaderboard.tests.conftest import BRIGHT, DARK, PARTS, Write, paint_run
+
+LINE = "metric:m|version:1|t2i-m:0.1.0|seeds:9|prompts:words(8)#aa|judge:mean#bb|seeds:0-2|interval:new|t2i:1"
+
+
+def test_conditions_of_a_line_tell_settings_from_samples() -> None:
+    found = read_conditions(LINE, "t2i-m", same_samples=False)
+    assert found.samples == (("prompts", "words(8)#aa"), ("seeds", "0-2"))
+    assert ("seeds", "9") in found.settings  # an option of this name
+    assert ("prompts", "words") in found.settings
+    assert not {"t2i", "t2i-m"} & {key for key, _ in found.settings}
+    whole = read_conditions(LINE, "t2i-m", same_samples=True)
+    assert whole.samples == ()
+    assert {("prompts", "words(8)#aa"), ("seeds", "0-2")} < set(whole.settings)
+
+
+def test_the_difference_of_two_lines_names_its_parts() -> None:
+    a, b = (read_conditions(LINE.replace("mean#bb", judge), "t2i-m", False).settings for judge in ("x#1", "y#2"))
+    assert describe_difference(a, b) == "judge x#1, not y#2"
+    assert describe_difference((*a, ("over", "0.5")), a) == "over 0.5, which the others leave at its default"
+    assert describe_difference(a, (*a, ("over", "0.5"))) == "over not set, not 0.5"
+
+
+@pytest.mark.long
+def test_models_of_eight_runs_are_ranked_with_intervals(eight: list[Path], write: Write) -> None:
+    site = write(*eight)
+    assert site.code == 0, site.said
+    assert "16 scores on 2 boards" in site.said
+    assert site.names("bright") == [f"model {n}" for n in reversed(range(8))]
+    assert site.names("dark") == site.names("bright")  # a lower one is better
+    board = site.board("bright")
+    p_values = [each["p_unadjusted"] for each in board["comparisons"]]
+    assert len(p_values) == 28
+    assert [each["p_adjusted"] for each in board["comparisons"]] == pytest.approx(list(holm(p_values)))
+    stored = {load_run(run).results[0].label: load_run(run).results[0] for run in eight}
+    for row in board["rows"]:
+        better = sum(_beats(each, row["model"]) for each in board["comparisons"])
+        assert row["rank_first"] == 1 + better
+        assert (row["score"], row["ci"]) == (stored[row["model"]].score, stored[row["model"]].ci)
+        assert (row["compared"], row["marks"]) == (7, [])
+    assert board["rows"][0]["rank_last"] < 8
+    table = list(csv.DictReader((site.folder / "leaderboard.csv").open(encoding="utf-8")))
+    assert [row["model"] for row in table[:8]] == site.names("bright")
+    assert float(table[0]["low"]) == board["rows"][0]["ci"][0]
+    pages = {path.name for path in site.folder.iterdir()}
+    assert {"index.html", "metric-bright.html", "metric-dark.html", "model-model-3.html", "README.md"} < pages
+
+
+def _beats(comparison: dict[str, Any], name: str) -> bool:
+    """Return whether the other model is surely better than this one."""
+    if name not in (comparison["a"], comparison["b"]) or comparison["p_adjusted"] >= 0.05:
+        return False
+    return bool((comparison["diff"] > 0) == (comparison["b"] == name))
+
+
+@pytest.mark.long
+def test_another_version_judge_or_setting_is_left_out_with_its_command(tmp_path: Path, write: Write) -> None:
+    first, second = (paint_run(tmp_path / name, name, level) for name, level in (("a", 100), ("b", 150)))
+    newer = StaticResolver(replace(BRIGHT, version=2), DARK, *PARTS)
+    others = StaticResolver(BRIGHT, DARK, *PARTS[:2], replace(TEST_JUDGE, name="other judge"))
+    runs = [
+        paint_run(tmp_path / "version", "c", 110, ["bright"], resolver=newer),
+        paint_run(tmp_path / "judge", "d", 120, ["bright"], resolver=others),
+        paint_run(tmp_path / "option", "e", 130, ["bright"], options={"bright": {"over": 0.6}}),
+        paint_run(tmp_path / "noise", "f", 130, ["bright"], noise="per-prompt"),
+    ]
+    both = StaticResolver(BRIGHT, DARK, *PARTS, replace(TEST_JUDGE, name="other judge"))
+    site = write(first, second, *runs, resolver=both)
+    assert site.code == 0, site.said
+    assert site.names("bright") == ["b", "a"]
+    left_out = {each["run"]: each for each in site.board("bright")["left_out"]}
+    assert set(left_out) == {"version", "judge", "option", "noise"}
+    assert left_out["version"]["reason"] == "version 2, not 1"
+    assert left_out["judge"]["reason"].startswith("judge other judge#")
+    assert left_out["option"]["reason"] == "over 0.6, which the others leave at its default"
+    assert left_out["noise"]["reason"] == "noise per-prompt, not shared"
+    command = left_out["option"]["command"]
+    assert command == (
+        "t2i eval --metric bright --model e=paint -o paint.level=130 --prompts words --seeds 0-2 "
+        f"--judge {TEST_JUDGE.name}"
+    )
+    assert f"repeat it with: {command}" in site.said
+    page = (site.folder / "metric-bright.html").read_text(encoding="utf-8")
+    assert "over 0.6, which the others leave at its default" in page
+
+
+@pytest.mark.long
+def test_other_seeds_and_prompts_are_compared_on_shared_samples_and_marked(tmp_path: Path, write: Write) -> None:
+    runs = [paint_run(tmp_path / name, name, 100 + 10 * n, ["dark"]) for n, name in enumerate("abc")]
+    some = paint_run(tmp_path / "d", "d", 150, ["dark"], seeds="1-3", limit=5)
+    none = paint_run(tmp_path / "e", "e", 160, ["dark"], seeds="7-8")
+    site = write(*runs, some, none)
+    rows = {row["model"]: row for row in site.board("dark")["rows"]}
+    assert (rows["a"]["compared"], rows["d"]["compared"], rows["e"]["compared"]) == (3, 3, 0)
+    assert rows["d"]["marks"][0].startswith("other prompts (words(5)#")
+    assert rows["d"]["marks"][1] == "other seeds (1-3): compared only on what both models have"
+    assert "not compared with a: they share no prompts with the same seeds" in rows["e"]["marks"]
+    assert (rows["e"]["rank_first"], rows["e"]["rank_last"]) == (1, 5)
+    pair = next(each for each in site.board("dark")["comparisons"] if {each["a"], each["b"]} == {"a", "d"})
+    assert pair["n"] == 10
+
+
+@pytest.mark.long
+def test_the_newest_run_of_a_model_counts_and_the_others_are_its_history(tmp_path: Path, write: Write) -> None:
+    old, new = (paint_run(tmp_path / name, "grey", 120, ["dark"]) for name in ("old", "new"))
+    other = paint_run(tmp_path / "other", "light", 200, ["dark"])
+    namesake = paint_run(tmp_path / "namesake", "grey", 60, ["dark"])
+    for n, run in enumerate((old, other, namesake, new)):
+        content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        (run / "run.json").write_text(json.dumps({**content, "started": f"2026-11-{20 + n}T00:00:00+00:00"}))
+    site = write(new, old, other, namesake)
+    assert site.data["left_out"] == [], site.said
+    names = site.names("dark")
+    assert names[0] == "light"
+    assert sorted(names[1:]) == ["grey (paint) (namesake)", "grey (paint) (new)"]
+    row = next(row for row in site.board("dark")["rows"] if row["run"] == "new")
+    assert [each["run"] for each in row["history"]] == ["old", "new"]
+    page = (
+        (site.folder / "model-grey--paint---new-.html")
+        if False
+        else next(site.folder.glob("model-grey*new*.html"))
+    )
+    assert '<svg class="history"' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_an_earlier_site_is_replaced_and_other_folders_are_refused(
+    eight: list[Path], write: Write, tmp_path: Path
+) -> None:
+    first = write(*eight[:2])
+    assert (first.folder / "model-model-0.html").exists()
+    second = write(*eight[2:4])
+    assert not (second.folder / "model-model-0.html").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.html").write_text("mine")
+    refused = write(*eight[:2], out="mine")
+    assert refused.code == 11
+    assert (tmp_path / "mine" / "index.html").read_text() == "mine"
+
+
+@pytest.mark.long
+def test_a_run_that_failed_or_has_no_scores_is_left_out(eight: list[Path], write: Write, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    site = write(eight[0], tmp_path / "empty", tmp_path / "gone")
+    assert site.code == 0
+    assert [each["run"] for each in site.data["left_out"]] == ["empty", "gone"]
+    nothing = write(tmp_path / "empty", out="other")
+    assert nothing.code == 11
+    assert not nothing.folder.exists()
+    assert write(eight[0], "--images-from", tmp_path, out="other").code == 6
