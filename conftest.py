@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -40,6 +41,10 @@ _TOOL_FOLDERS = {"__pycache__", ".hypothesis", ".pytest_cache"}
 _STARTERS = frozenset(
     ["evaluate", "run_plan", "CliRunner", "subprocess", "multiprocessing", "HTTPServer", "ThreadingHTTPServer"]
 )
+
+#: Else Triton's library tells, as Python ends, of all that is still there. Not earlier, because pytest collects
+#: garbage five times when the last test has run.
+atexit.register(gc.unfreeze)
 
 _skipped: list[str] = []
 _left_behind: list[str] = []
@@ -159,8 +164,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Unfreeze the garbage collector; fail if tests left files behind or, on the build machine, were skipped."""
-    gc.unfreeze()  # else Triton's library tells, as Python ends, of all that is still there
+    """Fail if tests left files behind or, on the build machine, were skipped."""
     if _before in session.config.stash:
         _left_behind.extend(sorted(map(str, _entries(session.config) - session.config.stash[_before])))
     if _left_behind or (os.environ.get("CI") and _skipped):
