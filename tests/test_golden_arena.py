@@ -43,7 +43,7 @@ def test_06_similarities() -> None:
             "lemma": given["lemma"], "hypernyms": float(np.mean(given["hyper"])),
             "cohyponyms": float(np.mean(beside)), "others": float(np.mean(others)),
         }  # fmt: skip
-        rows = {row.measure: row.value for row in Specificity.rows(None, means)}  # type: ignore[arg-type,union-attr]
+        rows = {row.measure: row.value for row in Specificity.rows(None, means, "")}  # type: ignore[arg-type,union-attr]
         assert rows["specificity"] == pytest.approx(expected["specificity_lemma/cohyp(self removed)"], abs=SIX)
         assert rows["hypernym-over-cohyponyms"] == pytest.approx(expected["paper_formula_hyper/cohyp"], abs=SIX)
         found.append(rows["specificity"])

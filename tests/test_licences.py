@@ -73,7 +73,8 @@ def read_licence(found: Distribution) -> str:
     """
     metadata = found.metadata
     classifiers = [line for line in metadata.get_all("Classifier") or () if line.startswith("License ::")]
-    return metadata["License-Expression"] or "; ".join(classifiers) or (metadata["License"] or "").strip()[:200]
+    expression, old = metadata.get("License-Expression"), metadata.get("License")
+    return expression or "; ".join(classifiers) or (old or "").strip()[:200]
 
 
 def judge_licence(name: str, licence: str) -> str | None:
