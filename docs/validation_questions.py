@@ -35,8 +35,8 @@ wrong, and keeps the fourth; DPG-Bench's rule in its variant `corrected` loses b
 count. The oracle gives probabilities of 0 and 1, so `vqascore` is the share of images that show the whole scene,
 and Soft-TIFA's geometric mean the share of images without a wrong answer.
 
-The trained judge is `mini-vqa`, where objects are lost. The expected score with its errors follows from its own
-scores on other images where no object is lost, half of them are, and all are. How often it answers as the oracle
+The trained judge is `mini-vqa`. The expected score with its errors follows from its own scores on other images
+without the fault, with it at half the rate, and with it everywhere. How often it answers as the oracle
 does is on its [model card](../plugins/miniworld/training/mini-detector.md#mini-vqa).
 
 d: rate of lost objects, for each after the first. q = 1 - (1 - d)^(n - 1): rate of images with too few. e: rate
@@ -69,19 +69,19 @@ def too_few(drop: float, count: int) -> float:
     return 1 - (1 - drop) ** (count - 1)
 
 
-def _line(name: str, metric: str, measure: str, fault: str, values: Values, trained: str = "") -> Line:
+def _line(name: str, metric: str, measure: str, fault: str, values: Values) -> Line:
     """Return a line about a fault, of which a picture may have two, each by itself."""
     rate = DROP if fault == "drop" else OTHER
     prompts = "tifa-mini" if metric == "tifa" else "questions-mini"
     return Line(
         name, metric, measure, prompts, {fault: rate}, mixed(rate),
         wrong=lambda table: average(values, 1.0, table), halfway=lambda table: average(values, 0.5, table),
-        trained=trained, fault=fault if trained else "", limit=LIMIT, seeds=SEEDS,
+        trained="mini-vqa", fault=fault, limit=LIMIT, seeds=SEEDS,
     )  # fmt: skip
 
 
 def _lose(metric: str, measure: str, name: str, values: Values) -> Line:
-    return _line(f"objects lost: {name}", metric, measure, "drop", values, trained="mini-vqa")
+    return _line(f"objects lost: {name}", metric, measure, "drop", values)
 
 
 def _err(name: str, metric: str, fault: str, values: Values) -> Line:
