@@ -17,7 +17,9 @@ from t2i_core.api.errors import BadFolder
 from t2i_core.api.progress import Silent
 from t2i_core.engine import run_journal
 from t2i_core.engine.run_journal import RunJournal
+from t2i_core.results.run import load_run
 from t2i_core.results.run_progress import RunProgress, find_new_image, read_progress
+from t2i_core.storage.run_folder import RunFolder
 from t2i_core.storage.run_lock import is_locked
 from t2i_core.testing import TEST_PROMPTS, StaticResolver
 
@@ -115,6 +117,22 @@ def test_a_record_that_cannot_be_written_does_not_end_the_run() -> None:
         with journal.task("images", 2, "images") as task:
             task.advance()
     assert said == ["progress is not recorded any more: the disk is full"]
+
+
+@pytest.mark.usefixtures("always")
+def test_a_record_that_cannot_be_removed_harms_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed = RunFolder.remove_progress
+
+    def remove(folder: RunFolder) -> None:
+        if read_progress(folder.path) is not None:
+            raise BadFolder("somebody reads it")
+        removed(folder)
+
+    monkeypatch.setattr(RunFolder, "remove_progress", remove)
+    folder = tmp_path / "run"
+    assert run(Watched(folder)).status == "done"
+    assert load_run(folder).status == "done"
+    assert read_progress(folder) is not None
 
 
 def test_stages_with_one_title_are_one() -> None:

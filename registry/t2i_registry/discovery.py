@@ -30,8 +30,9 @@ KIND_OF_GROUP: dict[str, EntryKind] = {
 }
 CAPABILITY_PREFIX = "t2i.judges."
 ELSEWHERE_GROUP = "t2i.elsewhere"
-SUITES = "t2i.suites"
 """Entry-point group for names that other distributions offer, which may not be installed: NAME = PACKAGE."""
+SUITES = "t2i.suites"
+"""Entry-point group of suites, which are not components."""
 KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source", "sink")
 DISABLE_VARIABLE = "T2I_DISABLE_PLUGINS"
 

@@ -157,6 +157,9 @@ def override(values: Mapping[str, Any], given: Mapping[str, Any], added: Collect
         values: The values, such as those of a recipe.
         given: The user's values; None and empty lists change nothing.
         added: Fields whose values are the given ones after those of `values`.
+
+    Raises:
+        BadOption: If the user's options are not tables.
     """
     result = dict(values)
     for name, value in given.items():
@@ -165,6 +168,8 @@ def override(values: Mapping[str, Any], given: Mapping[str, Any], added: Collect
         if name in added:
             value = [*values.get(name, ()), *list_values(value)]
         elif name == "options":
+            if not isinstance(value, Mapping) or not all(isinstance(table, Mapping) for table in value.values()):
+                raise BadOption(f"options must be a table of tables, one for each component (got {value!r})")
             below = values.get(name, {})
             value = {**below, **{key: merge_options(below.get(key, {}), table) for key, table in value.items()}}
         result[name] = value

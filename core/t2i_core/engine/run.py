@@ -79,10 +79,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
             begun = make_manifest(plan, store, work.started, spent=work.record_spending(), stopping=stopping)
         record = RunRecord(folder, begun)
         try:
-            run = _carry_out(work, record)
-            if is_new:
-                folder.remove_progress()
-            return run
+            return _carry_out(work, record)
         except BaseException as error:
             journal.record()
             record.write_end(error, work.record_spending, has_spent=bool(plan.budget.spent))
@@ -111,7 +108,7 @@ class _RunState:
     plan: Plan
     folder: RunFolder
     store: Store
-    progress: Progress
+    progress: RunJournal
     how: Execution
     started: str
     spent_before: Mapping[str, Spending]
@@ -153,6 +150,8 @@ def _carry_out(work: _RunState, record: RunRecord) -> Run:
     if growth is not None:
         scored = adjust_for_stop(scored, growth)
     manifest = _write(work, images.failures, measured, checks, scored, growth)
+    record.close()
+    progress.close()
     run = Run(work.folder.path, manifest, manifest.failed, made=images.made)
     return replace(run, sink_failures=write_to_sinks(plan.sinks, run, work.how.settings, progress))
 

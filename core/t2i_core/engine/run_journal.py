@@ -119,6 +119,16 @@ class RunJournal:
         if self._folder is not None and self._clock() - self._last >= EVERY:
             self.record()
 
+    def close(self) -> None:
+        """Remove the record, because the folder holds the results. A record that cannot be removed stays."""
+        if self._folder is None:
+            return
+        try:
+            self._folder.remove_progress()
+        except BadFolder as error:
+            self._progress.note(f"progress of the run is still recorded: {error}")
+        self._folder = None
+
     def record(self) -> None:
         """Record the progress."""
         if self._folder is None:

@@ -35,6 +35,10 @@ class RunRecord:
             self._begun = Manifest.model_validate(fields)
             self._folder.write_manifest(self._begun.to_json())
 
+    def close(self) -> None:
+        """Leave the folder as it is from now on, because it holds the results of this command."""
+        self._begun = None
+
     def write_end(
         self, error: BaseException, record_spending: Callable[[], Mapping[str, Any]], has_spent: bool
     ) -> None:

@@ -40,7 +40,8 @@ def explain_not_comparable(
         return f"the metric's options differ ({', '.join(differing)})"
     judges = [_judges(side, metric.spec, result) for side, result in zip((a, b), results, strict=True) if result]
     if judges[0] != judges[1]:
-        differing = sorted(need for need in judges[0] if judges[0][need] != judges[1].get(need))
+        needs = sorted({*judges[0], *judges[1]})
+        differing = [need for need in needs if judges[0].get(need) != judges[1].get(need)]
         named = [judges[i].get(need, ("none",))[0] for need in differing for i in (0, 1)]
         same = "other options, weights or code" if len(set(named)) == 1 else ", ".join(dict.fromkeys(named))
         return f"their judges differ ({', '.join(differing)}: {same})"

@@ -244,7 +244,7 @@ def _narrow(run: ListedRun, metric: str | None, model: str | None) -> ListedRun 
     scores = tuple(
         score
         for score in run.scores
-        if (metric is None or metric in (score.metric, score.title))
+        if (metric is None or metric in (score.metric, score.title, score.headline))
         and (model is None or model in (score.model, score.label))
     )
     if scores or (metric is None and model is None):

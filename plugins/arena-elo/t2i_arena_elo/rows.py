@@ -64,7 +64,8 @@ def _show_verdict(battle: Battle, judge: str) -> Iterator[Evidence]:
     """Yield for each of the two images the verdict on it, the other model, and who judged."""
     words = {"left": ("better than", "worse than"), "right": ("worse than", "better than")}
     equal = {"tie": "as good as", "both-bad": "bad, as is"}.get(battle.verdict, "")
-    by = f" ({battle.judge or judge})" if battle.judge or judge else ""
+    who = judge if battle.human else battle.judge or judge  # not the names of people, on pages that are shared
+    by = f" ({who})" if who else ""
     left, right = words.get(battle.verdict, (equal, equal))
     yield Evidence(f"{left} {battle.right}{by}", model=battle.left)
     yield Evidence(f"{right} {battle.left}{by}", model=battle.right)

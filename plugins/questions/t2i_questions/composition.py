@@ -36,7 +36,6 @@ from .composition_rules import (
     score_spatial,
 )
 from .cosine import compute_cosine
-from .judged_questions import UNCERTAIN
 from .options import TASKS, CompBenchOptions
 
 ATTRIBUTES, OBJECTS, SIMILARITY = "attributes", "objects", "similarity"
@@ -191,10 +190,9 @@ class CompBench(Metric):
                 return Failure("the judge answered neither yes nor no")
             values.append(float(weights[0]))
         wrong = [(value, phrase.text) for phrase, value in zip(phrases, values, strict=True) if value < 0.5]
-        doubt = UNCERTAIN if min(values) < 1 else ""
         return PartialScore(
             multiply_answers(values),
-            "; ".join(f"no to: {text}" for _, text in wrong) or doubt,
+            "; ".join(f"no to: {text}" for _, text in wrong),
             tuple(Evidence(f"{text} yes: {value:.2f}") for value, text in wrong),
         )
 

@@ -11,9 +11,6 @@ from t2i_core.api import Evidence, Failure, PromptQuestion, QuestionAnswer
 MOST_REASONS = 10
 """Maximum number of questions that an explanation names."""
 
-UNCERTAIN = "right, but without certainty"
-"""Why an image whose answers are all right has less than the best score."""
-
 
 @dataclass(frozen=True)
 class JudgedQuestion:

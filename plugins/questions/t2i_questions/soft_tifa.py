@@ -11,7 +11,7 @@ from math import exp, log
 
 from t2i_core.api import Failure, Note, Row, Unit
 
-from .judged_questions import UNCERTAIN, explain, show_answers
+from .judged_questions import explain, show_answers
 from .question_metric import QuestionMetric, write_answer_row
 
 NO_PROBABILITIES = Note("the judge gives no probabilities, so each answer scores 0 or 1")
@@ -32,7 +32,7 @@ class SoftTifa(QuestionMetric):
         (judged,) = pictures
         values = [each.probability for each in judged]
         weights = [each.question.weight for each in judged]
-        why = explain(judged) or (UNCERTAIN if min(values) < 1 else "")
+        why = explain(judged)
         yield Row("soft-tifa-am", compute_arithmetic_mean(values, weights), because=why)
         mean = compute_geometric_mean(values, weights)
         yield Row("soft-tifa-gm", mean, because=why, evidence=show_answers(judged))

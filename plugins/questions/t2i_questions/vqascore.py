@@ -19,7 +19,6 @@ from t2i_core.api import (
 )
 from t2i_core.api.capabilities.answer import YES_NO
 
-from .judged_questions import UNCERTAIN
 from .options import VqaScoreOptions
 
 NEED = "shown"
@@ -67,7 +66,12 @@ class VqaScore(Metric):
 
 
 def _write_row(value: float, answer: QuestionAnswer) -> Row:
-    """Return the row of an image, which says whether yes was the most probable answer."""
-    if answer.choice != "yes":
-        return Row("vqascore", value, because=f"answered {answer.choice or 'neither yes nor no'}")
-    return Row("vqascore", value, because=UNCERTAIN if value < 1 else "")
+    """Return the row of an image, which says so if yes was not the most probable answer."""
+    weights = answer.weights()
+    if weights is None:
+        because = "answered neither yes nor no"
+    elif weights[0] == weights[1]:
+        because = "yes and no are equally probable"
+    else:
+        because = "answered no" if weights[0] < weights[1] else ""
+    return Row("vqascore", value, because=because)

@@ -310,7 +310,12 @@ def test_vqascore_is_the_probability_of_yes_among_all_words(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("shares", "because"),
-    [((1.0, 0.0), ""), ((0.8, 0.2), "right, but without certainty"), ((0.3, 0.7), "answered no")],
+    [
+        ((1.0, 0.0), ""),
+        ((0.8, 0.2), ""),
+        ((0.3, 0.7), "answered no"),
+        ((0.5, 0.5), "yes and no are equally probable"),
+    ],
 )
 def test_reasons_of_vqascore_have_no_numbers(shares: tuple[float, float], because: str, tmp_path: Path) -> None:
     run, _ = run_metric("vqascore", [Prompt("cup", "a cup")], probabilities(*shares), tmp_path / "run")

@@ -230,12 +230,15 @@ def print_comparison(found: ModelComparison, screen: Console, most: int) -> None
 
 
 def _collect(pairs: Sequence[MetricComparison]) -> tuple[list[Result], list[Comparison]]:
-    """Return the results of both models, and their comparisons, with the titles of the pairs."""
-    results = [
-        each.model_copy(update={"by": None, "metric": pair.metric}) for pair in pairs for each in pair.results
-    ]
-    comparisons = [pair.to_comparison(*(each.label for each in pair.results)) for pair in pairs]
-    return results, [each for each in comparisons if each is not None]
+    """Return the results of both models, and their comparisons, under the same metric and judges."""
+    results, comparisons = [], []
+    for pair in pairs:
+        a, b = pair.results
+        named = {"metric": a.metric, "by": a.by or b.by}
+        results += [each.model_copy(update=named) for each in (a, b)]
+        if (found := pair.to_comparison(a.label, b.label)) is not None:
+            comparisons.append(found.model_copy(update=named))
+    return results, comparisons
 
 
 def _draw_differences(pairs: Iterable[MetricComparison]) -> Table:

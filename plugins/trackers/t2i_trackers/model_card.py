@@ -105,21 +105,35 @@ def _make_card(run: Run, outcome: ModelOutcome) -> ModelCard:
     return ModelCard(text, ignore_metadata_errors=False)
 
 
+def load_card(file: Path) -> ModelCard:
+    """Return a card that exists.
+
+    Raises:
+        BadFolder: If the file cannot be read, or is not a valid card.
+    """
+    try:
+        card: ModelCard = ModelCard.load(file)
+    except OSError as error:
+        raise BadFolder(f"{file}: cannot be read ({error.strerror or error}); name a model card") from error
+    except (ValueError, TypeError, KeyError, AttributeError, yaml.YAMLError) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadFolder(f"{file}: not a valid model card ({line}); its metadata must be YAML") from error
+    return card
+
+
 def _update_card(file: Path, outcome: ModelOutcome) -> None:
     """Put the scores of a model into the metadata of its card; results of other measurements stay."""
+    card = load_card(file)
+    data: Any = card.data  # the client's type is that of any card
+    own = list(_list_results(outcome.results))
+    replaced = {_identify(each) for each in own}
+    kept = [each for each in data.eval_results or [] if _identify(each) not in replaced]
+    data.eval_results = [*kept, *own]
+    data.model_name = data.model_name or outcome.label
     try:
-        card = ModelCard.load(file)
-        own = list(_list_results(outcome.results))
-        replaced = {_identify(each) for each in own}
-        kept = [each for each in card.data.eval_results or [] if _identify(each) not in replaced]
-        card.data.eval_results = [*kept, *own]
-        card.data.model_name = card.data.model_name or outcome.label
         write_whole(file, str(card).encode())
     except OSError as error:
-        raise BadFolder(f"{file}: cannot be read or written ({error.strerror or error})") from error
-    except (ValueError, TypeError, KeyError, yaml.YAMLError) as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadFolder(f"{file}: not a valid model card ({line}); nothing was changed") from error
+        raise BadFolder(f"{file}: cannot be written ({error.strerror or error})") from error
 
 
 def _list_results(results: Iterable[Result]) -> Iterator[EvalResult]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from t2i_core.api import About, Loading, Setup, Sink, SinkInfo, hookimpl
@@ -48,6 +49,7 @@ def t2i_sinks() -> list[SinkInfo]:
             summary="Scores in a model card of the Hugging Face hub (model-index, evaluation results).",
             argument="FILE: a card whose scores are replaced; default: new cards in the run's folder",
             options=CardOptions,
+            loading=Loading(check=_check_card),
             create=_model_card,
         ),
     ]
@@ -85,6 +87,13 @@ def _tensorboard(setup: Setup[TrackerOptions]) -> Sink:
 
 def _check_tensorboard(setup: Setup[Any]) -> None:
     _tensorboard(setup)  # imports what it needs, and writes nothing yet
+
+
+def _check_card(setup: Setup[CardOptions]) -> None:
+    if setup.argument is not None:
+        from .model_card import load_card
+
+        load_card(Path(setup.argument))
 
 
 def _model_card(setup: Setup[CardOptions]) -> Sink:

@@ -18,6 +18,9 @@ from .outcome import ModelOutcome, flatten, list_outcomes, list_worst_images
 FOLDER = "tensorboard"
 _FILES = "events.out.tfevents.*"
 
+_DIGITS = 8
+"""Hex digits of an identity, which tell models of runs in folders of one name apart."""
+
 
 class TensorboardLogs:
     """The sink: scalars, hyperparameters, a table of scores, and the worst images."""
@@ -35,11 +38,12 @@ class TensorboardLogs:
         outcomes = list(list_outcomes(run))
         with progress.task("writing event files", len(outcomes), "models") as task:
             for outcome in outcomes:
-                place = self._folder / run.folder.name / outcome.file_name
+                place = self._folder / run.folder.name / f"{outcome.file_name}-{outcome.identity[:_DIGITS]}"
                 try:
-                    for file in place.glob(_FILES):
-                        file.unlink()
+                    earlier = list(place.glob(_FILES))
                     self._log(run, outcome, place)
+                    for file in earlier:  # only now, so that a failure leaves what was there
+                        file.unlink()
                 except OSError as error:
                     raise BadFolder(f"{place}: cannot be written ({error.strerror or error})") from error
                 task.advance()

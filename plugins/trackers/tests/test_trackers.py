@@ -104,7 +104,7 @@ def test_tensorboard_has_it(run: Run) -> None:
         plugin._tensorboard(Setup("logs", TrackerOptions(images=2))).write(run, Silent())
     for outcome in list_outcomes(run):
         events = EventAccumulator(
-            f"logs/run/{outcome.file_name}", {"images": 0, "scalars": 0, "tensors": 0}
+            f"logs/run/{outcome.file_name}-{outcome.identity[:8]}", {"images": 0, "scalars": 0, "tensors": 0}
         ).Reload()
         found = {tag: events.Scalars(tag)[-1].value for tag in outcome.values}
         assert found == pytest.approx(expect(run, outcome.label), rel=1e-6)  # float32
@@ -179,6 +179,6 @@ def test_the_first_image_of_the_worst_has_the_lowest_value(run: Run) -> None:
     plugin._tensorboard(Setup("logs", TrackerOptions(images=1))).write(run, Silent())
     values = run.measurements()
     for outcome in list_outcomes(run):
-        (tag,) = EventAccumulator(f"logs/run/{outcome.file_name}").Reload().Tags()["images"]
+        (tag,) = EventAccumulator(f"logs/run/{outcome.file_name}-{outcome.identity[:8]}").Reload().Tags()["images"]
         lowest = float(np.min(values[values["model"] == outcome.label]["value"].astype(float)))
         assert float(tag.removeprefix("worst of bright/").partition(":")[0]) == pytest.approx(lowest, rel=1e-3)

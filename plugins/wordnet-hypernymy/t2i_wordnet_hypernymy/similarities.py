@@ -123,9 +123,10 @@ class _Similarity(Metric):
         distinct = self._distinct_words(observed.prompt)
         similarity = dict(zip(distinct, self._similarities(image, np.stack(texts)), strict=True))
         means = {part: float(np.mean([similarity[word] for word in getattr(words, part)])) for part in self.parts}
-        nearest = max(distinct, key=lambda word: similarity[word])
+        compared = [*words.lemma, *words.others]  # the words of the ratio
+        nearest = max((word for word in distinct if word in compared), key=similarity.__getitem__, default="")
         yield from self.rows(
-            means, "" if nearest in words.lemma else f"nearest word: {nearest}, not {words.lemma[0]}"
+            means, "" if nearest in ("", *words.lemma) else f"nearest word: {nearest}, not {words.lemma[0]}"
         )
 
     def _similarities(self, image: NDArray[np.float64], texts: NDArray[np.float64]) -> list[float]:
@@ -138,7 +139,7 @@ class _Similarity(Metric):
 
         Args:
             means: The mean similarities.
-            because: Which word is the most similar, if it is not the prompt's.
+            because: Which of the synset's and its cohyponyms' words is the most similar, if not the synset's own.
         """
         raise NotImplementedError
 

@@ -1,1 +1,1 @@
-"""The commands, one a module."""
+"""The commands: one module for each."""

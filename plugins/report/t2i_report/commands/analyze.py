@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 from t2i_core.api.command import write_examples
 
-from .options import (
-    ImagesFromOption,
-)
+from .options import ImagesFromOption
 
 analyze_app = typer.Typer(add_completion=False)
 

@@ -11,12 +11,14 @@ import typer
 from t2i_core.api.text import escape_control_characters
 from t2i_core.files.byte_size import format_size
 
-PICTURES_PANEL = "Pictures"
-TABLES_PANEL = "Tables"
+PICTURES_PANEL, TABLES_PANEL = "Pictures", "Tables"
 """Panels of options in `--help`."""
+
 PAPER_FORMATS = ("latex", "markdown", "typst")
+"""Values of `--format` that write a table for a paper."""
+
 DATA_FORMATS = ("csv", "parquet", "json")
-"""Values of `--format` that write a table for a paper, or data."""
+"""Values of `--format` that write data."""
 
 SideOption = Annotated[
     int,

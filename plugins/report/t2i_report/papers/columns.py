@@ -81,7 +81,9 @@ def _read(groups: Sequence[PaperGroup], text: str) -> list[PaperColumn]:
     if comma:
         return [column for part in (first, rest) for column in _read(groups, part.strip())]
     name, _, level = text.partition("=")
-    if levels := [each.level for group in groups for each in _find(group, name) if each.facet is not None]:
+    if levels := list(
+        dict.fromkeys(each.level for group in groups for each in _find(group, name) if each.facet is not None)
+    ):
         raise UnknownName.among("level", level, levels, f"{name} has {_list_some(levels)}")
     raise UnknownName.among(
         "column", text, names := list(dict.fromkeys(_list_names(groups))), f"the runs have {_list_some(names)}"

@@ -46,7 +46,7 @@ def _measure(cell: PaperCell | str) -> float:
 
 
 def fit_width(table: PaperTable) -> PaperTable:
-    """Return a table that fits on the page: with its columns as rows if it is too wide, and not so then."""
+    """Return a table, with its columns as rows if it is too wide for the page and they make it narrower."""
     if estimate_width(table) <= TEXT_WIDTH:
         return table
     turned = turn_table(table)

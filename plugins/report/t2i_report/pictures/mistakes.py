@@ -171,7 +171,7 @@ class MistakeFinder:
         groups: dict[str, dict[str, list[ExplainedValue]]] = {model: defaultdict(list) for model in wrong}
         for model, values in wrong.items():
             for each in values:
-                for reason in each.reasons or (WITHOUT_REASON,):
+                for reason in each.reasons or ((WITHOUT_REASON,) if self.metric.is_binary else ()):
                     groups[model][reason].append(each)
         counts = Counter(reason for own in groups.values() for reason, found in own.items() for _ in found)
         chosen = {reason for reason, _ in counts.most_common(MOST_GROUPS)}

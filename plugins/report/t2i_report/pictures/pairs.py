@@ -84,10 +84,11 @@ def _list_rows(runs: Sequence[Run], shown: Gallery) -> Iterator[_PairRow]:
 
 
 def _make_examples(rows: Sequence[_PairRow], shown: Gallery) -> Iterator[MistakeExample]:
-    """Yield the pictures of pairs side by side, of each prompt one before others of the same prompt."""
+    """Yield the pictures of pairs side by side, the loser first; of each prompt one before others of the same."""
     found: dict[tuple[str, int], MistakeExample] = {}
     for row in rows:
-        places = [place for model in (row.a, row.b) for place in shown.find_all(model, row.prompt, row.seed)]
+        models = (row.b, row.a) if row.value > 0.5 else (row.a, row.b)
+        places = [place for model in models for place in shown.find_all(model, row.prompt, row.seed)]
         if len(places) == 2:
             first, second = (MistakeExample(at, shown.images[at], row.because, None) for at in places)
             found.setdefault((row.prompt, row.seed), replace(first, right=second))
