@@ -20,9 +20,17 @@ from t2i_core.results.compared_model import ComparedModel, categorize, select_ro
 from t2i_core.results.manifest import ModelRecord
 from t2i_core.results.result import Result, list_bound_labels
 from t2i_core.results.run import Run, load_finished_run
-from t2i_core.results.score_difference import StoredScoring, compute_headline, make_stored_scoring
+from t2i_core.results.score_difference import (
+    StoredScoring,
+    compute_headline,
+    make_stored_scoring,
+    select_whole_sets,
+)
 
 from .conditions import Conditions, read_conditions
+
+DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither end is better"}
+"""Which scores are better, in words."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,24 @@ class BoardEntry:
         changed = self.model.perturbation
         settings = {str(key): value for key, value in self.result.settings.items()}
         return json.dumps([self.result.model, settings, changed and changed.name], sort_keys=True, default=str)
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """True if higher scores are better, as the metric says; None if neither end is."""
+        return self.scoring.measures[0].higher_is_better
+
+    @property
+    def is_recomputed(self) -> bool:
+        """True if the score is checked against the run's measured values; those of pairs of models are not."""
+        return not isinstance(self.scoring.instance, PairMetric)
+
+    @property
+    def judges(self) -> list[str]:
+        """Its judges as `--judge` takes them."""
+        wanted = {need.name: need.capability for need in self.scoring.instance.needs}
+        judges = (judge for judge in self.result.judges if judge.name != "the model itself")
+        named = ((judge.capability or wanted.get(judge.need), judge.name) for judge in judges)
+        return list(dict.fromkeys(f"{capability}={name}" if capability else name for capability, name in named))
 
     @property
     def date(self) -> str:
@@ -139,7 +165,7 @@ def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tupl
 def list_entries(run: Run, resolver: Resolver[Any]) -> Iterator[BoardEntry | LeftOut]:
     """Yield the scores of a run, and those that no board may show.
 
-    Each score is computed again from the measured values, because the run may come from somebody else.
+    Each headline score is computed again from the measured values, because the run may come from somebody else.
     """
     metrics = list_metrics(run, resolver)
     bounds = list_bound_labels(run.results)
@@ -163,6 +189,12 @@ def _make_entry(
     if not result.signature:
         raise BadFolder("the run has no signature line, because an earlier version of t2i wrote it; repeat it")
     scoring = make_stored_scoring(metric)
+    own, metrics = result.higher_is_better, scoring.measures[0].higher_is_better
+    if own != metrics:
+        raise BadFolder(
+            f"the run records that {DIRECTIONS[own]}, but of this metric {DIRECTIONS[metrics]}; the run or the "
+            "metric was changed"
+        )
     if not isinstance(scoring.instance, PairMetric):
         _check_score(run, result, scoring)
     whole = isinstance(scoring.instance, SetMetric | PairMetric) or scoring.instance.rows_depend_on_prompts
@@ -174,9 +206,24 @@ def _check_score(run: Run, result: Result, scoring: StoredScoring) -> None:
     own = categorize(select_rows(ComparedModel(run, result.label, result.label, result.by), result.metric))
     if own.empty:
         raise BadFolder("the run has no measured values of this score")
+    _check_rows(run, own, scoring)
     again = compute_headline(scoring, own)
     if not isclose(again, result.score or 0.0, rel_tol=1e-6, abs_tol=1e-9):
         raise BadFolder(
             f"the run records the score {result.score:.6g}, but its measured values give {again:.6g}; the run or "
             "the metric was changed"
         )
+
+
+def _check_rows(run: Run, own: pd.DataFrame, scoring: StoredScoring) -> None:
+    """Raise BadFolder if rows lack what scores and comparisons are computed from."""
+    file = run.path / "measurements.csv"
+    of_sets = isinstance(scoring.instance, SetMetric)
+    wanted = ("left_out", "seeds") if of_sets else ("prompt", "cluster")
+    for name in wanted:
+        if name not in own or (own[name].isna().any() and not of_sets):
+            raise BadFolder(f"{file}: rows of this score have no {name}")
+    if of_sets:
+        blocks = list(select_whole_sets(own[own["measure"] == scoring.measures[0].name])["left_out"])
+        if "none" not in blocks or len(set(blocks)) != len(blocks):
+            raise BadFolder(f"{file}: this score does not have one row of all images and one of each block")

@@ -124,7 +124,8 @@ def _find_bounds(results: Sequence[Result]) -> tuple[float, float] | None:
     if not ends:
         return None
     start, end = min(ends), max(ends)
-    return (start, end) if end > start else (start - 0.5, end + 0.5)
+    pad = max(0.5, abs(start) * 1e-6)  # wide enough to change a large score
+    return (start, end) if end > start else (start - pad, end + pad)
 
 
 def _place(result: Result, bounds: tuple[float, float], left: float, right: float) -> PlottedInterval | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
-from math import isclose
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,51 +14,17 @@ from t2i_core import ModelRequest, evaluate
 from t2i_core.api.errors import BadFolder, T2IError
 from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
-from t2i_core.api.image import Image, Truth
+from t2i_core.api.image import Image, RefusedImage, Truth
 from t2i_core.api.metric import PairMetric, PromptMetric, SetMetric
 from t2i_core.api.plugin_info import ExistingImagesInfo, Setup
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.resolver import Resolver
 from t2i_core.files.image_file import DamagedImage
 
+from .changed_values import Cell, ChangedValue, compare_rows, describe_change, list_invented
 from .conditions import describe_difference, read_conditions
 from .entries import BoardEntry
-
-TOLERANCE = 1e-3
-"""Values that differ by more than this, of values above 1 relatively, are reported."""
-
-Cell = tuple[str, int]
-"""The id of a prompt, and a seed."""
-
-
-@dataclass(frozen=True)
-class ChangedValue:
-    """A value of a run that its judges do not confirm.
-
-    Attributes:
-        run: The run's folder.
-        model: Label of the model.
-        metric: The metric.
-        sample: The prompt's id and the seed, in words.
-        measure: The measure.
-        stored: The value in the run's table, in words if it has none.
-        anew: The value that the judges give now, in words if they give none.
-    """
-
-    run: Path
-    model: str
-    metric: str
-    sample: str
-    measure: str
-    stored: str
-    anew: str
-
-    def describe(self) -> str:
-        """Return the value in one line."""
-        return (
-            f"{self.run}: {self.model}, {self.sample}, {self.metric} {self.measure}: {self.stored} in the run, "
-            f"{self.anew} when judged anew"
-        )
+from .judge_safety import check_judges, select_options
 
 
 @dataclass(frozen=True)
@@ -108,6 +72,8 @@ class _StoredImages:
 def verify_entry(entry: BoardEntry, number: int, resolver: Resolver[Any]) -> Verification:
     """Judge some images of a score anew with the run's judges, and compare the values with the run's table.
 
+    Values of samples that have no image are told, whether judges can be asked or not.
+
     The images are drawn at random. Nothing is downloaded, and images outside of the run's folder are read only if
     an evaluation with this user's cache has used them.
 
@@ -116,21 +82,28 @@ def verify_entry(entry: BoardEntry, number: int, resolver: Resolver[Any]) -> Ver
         number: Number of images; of a metric that measures prompts as a whole, all images of the drawn prompts.
         resolver: Finds metric and judges.
     """
+    changed_values: list[ChangedValue] = []
     try:
-        _check_verifiable(entry)
+        _check_metric(entry)
+        changed_values += list_invented(entry)
+        check_judges(entry)
         images = _draw_images(entry, number)
         with TemporaryDirectory(prefix="t2i-verify-") as folder:
             anew, signature = _judge(entry, images, Path(folder) / "run", resolver)
-        changed_values = list(_compare_rows(entry, images, anew))
+        changed_values += compare_rows(entry, images, anew)
     except T2IError as error:
-        return Verification(entry, skipped=str(error))
+        return Verification(entry, changed=tuple(changed_values), skipped=str(error))
     except DamagedImage as error:
-        changed = _describe_change(entry, "", "", "image", "as the run wrote it", str(error))
-        return Verification(entry, changed=(changed,))
+        if isinstance(error, RefusedImage) or isinstance(error.__cause__, OSError):  # not read, so not known
+            return Verification(entry, changed=tuple(changed_values), skipped=str(error))
+        changed = describe_change(entry, "", "", "image", "another file", str(error))
+        return Verification(entry, changed=(*changed_values, changed))
     own = read_conditions(signature, entry.metric.dist, same_samples=False).settings
     stored = read_conditions(entry.result.signature or "", entry.metric.dist, same_samples=False).settings
     if own != stored and (difference := _describe_judges(own, stored)):
-        changed_values.insert(0, _describe_change(entry, "", "", "signature line", "another", difference))
+        changed_values.insert(
+            0, describe_change(entry, "", "", "signature line", "another", f"{difference} when judged anew")
+        )
     return Verification(entry, len(images), tuple(changed_values))
 
 
@@ -140,22 +113,13 @@ def _describe_judges(own: Sequence[tuple[str, str]], stored: Sequence[tuple[str,
     return describe_difference(*parts)
 
 
-def _check_verifiable(entry: BoardEntry) -> None:
-    """Raise BadFolder if no judge can be asked again about single images of this score."""
-    instance, result = entry.scoring.instance, entry.result
+def _check_metric(entry: BoardEntry) -> None:
+    """Raise BadFolder if the metric's values cannot be verified by single images."""
+    instance = entry.scoring.instance
     if isinstance(instance, SetMetric | PairMetric) or instance.rows_depend_on_prompts:
         raise BadFolder("the metric measures sets of images or pairs of models, which single images cannot verify")
     if any(need.source == "model" for need in instance.needs):
         raise BadFolder("the model itself gives the answers")
-    options = entry.run.manifest.request.options
-    for judge in result.judges:
-        name, _, argument = judge.name.partition(":")
-        if argument and (argument.startswith((".", "/", "~", "\\")) or Path(argument).exists()):
-            raise BadFolder(
-                f"the judge {judge.name} is a local file or folder, which is not loaded for another's run"
-            )
-        if any(key.endswith("remote_code") and value for key, value in options.get(name, {}).items()):
-            raise BadFolder(f"the judge {judge.name} would run code from a repository")
 
 
 def _draw_images(entry: BoardEntry, number: int) -> dict[Cell, Image]:
@@ -214,18 +178,14 @@ def _judge(
         create=stored,
         seeds=lambda setup: sorted({seed for _, seed in images}),
     )
-    capabilities = {need.name: need.capability for need in entry.scoring.instance.needs}
     request = run.manifest.request
-    names = {result.metric.partition(":")[0], *(judge.name.partition(":")[0] for judge in result.judges)}
     found = evaluate(
         result.metric,
         ModelRequest(info, result.label),
         prompts=prompts,
         seeds=sorted({seed for _, seed in images}),
-        judge=list(
-            dict.fromkeys(f"{each.capability or capabilities[each.need]}={each.name}" for each in result.judges)
-        ),
-        options={name: dict(o) for name, o in request.options.items() if name.rpartition(":")[2] in names},
+        judge=entry.judges,
+        options=select_options(request.options, [result.metric, *(judge.name for judge in result.judges)]),
         interval=request.interval,
         max_failed=1.0,
         fresh=True,
@@ -241,56 +201,6 @@ def _judge(
     if table.empty and len(failed):
         raise BadFolder(f"the judge failed: {failed['reason'].iloc[0]}")
     return table, signature
-
-
-def _compare_rows(entry: BoardEntry, images: Mapping[Cell, Image], anew: pd.DataFrame) -> Iterator[ChangedValue]:
-    """Yield the values of the drawn samples that differ."""
-    own = entry.run.measurements()
-    own = own[(own["metric"] == entry.result.metric) & (own["model"] == entry.result.label)]
-    if entry.result.by is not None:
-        own = own[own["by"] == entry.result.by]
-    by_prompt = isinstance(entry.scoring.instance, PromptMetric)
-    stored, now = (_collect_values(table, images, by_prompt) for table in (own, anew))
-    if not now:
-        raise BadFolder("the judges gave no value for the drawn images")
-    for sample, measure in sorted(stored.keys() | now.keys()):
-        pairs = zip_longest(stored.get((sample, measure), []), now.get((sample, measure), []))
-        for before, after in pairs:
-            if before is None or after is None or not _is_equal(before, after):
-                yield _describe_change(entry, sample, measure, "", _write(before), _write(after))
-                break
-
-
-def _collect_values(
-    table: pd.DataFrame, images: Mapping[Cell, Image], by_prompt: bool
-) -> dict[tuple[str, str], list[float]]:
-    """Return the sorted values of the drawn samples by sample and measure."""
-    found: dict[tuple[str, str], list[float]] = {}
-    if table.empty:
-        return found
-    prompts = {prompt for prompt, _ in images}
-    seeds: Iterable[Any] = table["seed"] if "seed" in table else [None] * len(table)
-    for prompt, seed, measure, value in zip(table["prompt"], seeds, table["measure"], table["value"], strict=True):
-        single = bool(pd.notna(seed))
-        if ((prompt, int(seed)) in images) if single else (by_prompt and prompt in prompts):
-            sample = f"prompt {prompt!r}, seed {int(seed)}" if single else f"prompt {prompt!r}"
-            found.setdefault((sample, str(measure)), []).append(float(value))
-    return {key: sorted(values) for key, values in found.items()}
-
-
-def _is_equal(a: float, b: float) -> bool:
-    return isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-
-
-def _write(value: float | None) -> str:
-    return "no value" if value is None else f"{value:.6g}"
-
-
-def _describe_change(
-    entry: BoardEntry, sample: str, measure: str, what: str, stored: str, anew: str
-) -> ChangedValue:
-    metric, label = entry.result.title, entry.result.label
-    return ChangedValue(entry.run.path, label, metric, sample or "all samples", measure or what, stored, anew)
 
 
 def verify_entries(
@@ -320,7 +230,7 @@ def verify_entries(
         count = sum(len(each.changed) for each in altered)
         runs = ", ".join(dict.fromkeys(str(each.entry.run.path) for each in altered))
         raise BadFolder(
-            f"{runs}: {count} values differ from what the judges say now; leave these runs out, or find out why "
-            "they differ"
+            f"{runs}: {count} values differ from what the judges say now, or have no image; leave these runs out, "
+            "or find out why"
         )
     return found

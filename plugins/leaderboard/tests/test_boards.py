@@ -93,7 +93,7 @@ def test_another_version_judge_or_setting_is_left_out_with_its_command(tmp_path:
     command = left_out["option"]["command"]
     assert command == (
         "t2i eval --metric bright --model e=paint -o paint.level=130 --prompts words --seeds 0-2 "
-        f"--judge {TEST_JUDGE.name}"
+        f"--judge reward={TEST_JUDGE.name}"
     )
     assert f"repeat it with: {command}" in site.said
     page = (site.folder / "metric-bright.html").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import shutil
 from pathlib import Path
@@ -9,6 +10,10 @@ from typing import Any
 
 import pytest
 from hostile_runs import name_image, rewrite_table, write_manifest
+from t2i_core.results.run import load_run
+from t2i_core.testing import TEST_JUDGE
+from t2i_leaderboard.interval_plot import plot_intervals
+from t2i_leaderboard.judge_safety import select_options
 
 from plugins.leaderboard.tests.conftest import SCRIPT, Write, paint_run
 
@@ -64,6 +69,30 @@ def test_verification_tells_run_sample_and_both_values(run: Path, eight: list[Pa
     assert not told.folder.exists()
 
 
+@pytest.mark.parametrize("seed", ["0", ""], ids=["seed", "no seed"])
+def test_values_without_an_image_are_told(run: Path, write: Write, seed: str) -> None:
+    values: list[float] = []
+
+    def invent(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        own = [row for row in others if row[header.index("metric")] == "bright"]
+        prompt, changes = header.index("prompt"), {"seed": seed, "value": "1.0"}
+        for n in range(50):
+            row = [changes.get(name, cell) for name, cell in zip(header, own[0], strict=True)]
+            row[prompt] = f"x{n}" if seed else row[prompt]
+            own.append(row)
+        values.extend(float(row[header.index("value")]) for row in own)
+        return [header, *(row for row in others if row not in own), *own]
+
+    rewrite_table(run, "measurements.csv", invent)
+    change_result(run, score=sum(values) / len(values))
+    assert write(run).code == 0  # the rows give the score
+    told = write(run, "--verify", "1", out="refused")
+    assert told.code == 11
+    assert told.said.count("bright bright: 1 in the run, a value without an image") == 50
+    assert not told.folder.exists()
+
+
 def test_an_altered_image_is_told(run: Path, write: Write) -> None:
     image = sorted((run / "images").rglob("*.png"))[0]
     image.unlink()  # the cache has links to the same file
@@ -85,7 +114,9 @@ def test_no_image_outside_of_a_run_is_read(run: Path, write: Write, tmp_path: Pa
         first.symlink_to(secret)
     before = secret.stat().st_atime_ns
     told = write(run, "--verify", "100")
+    assert told.code == 0
     assert "outside of the run's folder" in told.said or "leads out of the folder" in told.said
+    assert all(row["verification"].startswith("not verified: ") for row in told.board("dark")["rows"])
     assert secret.stat().st_atime_ns == before
 
 
@@ -109,6 +140,100 @@ def test_a_judge_of_a_local_folder_is_not_loaded(run: Path, write: Write) -> Non
     told = write(run, "--verify", "2")
     assert "is a local file or folder" in told.said
     assert told.board("dark")["rows"][0]["verification"].startswith("not verified: ")
+
+
+@pytest.mark.parametrize(
+    ("address", "options"),
+    [
+        ("judge:NAME", {"trust_remote_code": False}),
+        ("t2i-theirs/NAME", {"checkpoint": "/etc/hostname"}),
+        ("NAME", {"base_url": "https://example.org/v1"}),
+        ("judge:t2i-theirs/NAME", {"server": {"image_url": "https://example.org"}}),
+        ("NAME", {"api_key_env": "SECRET"}),
+        ("NAME", {"models": ["a", "theirs"]}),
+        ("NAME", {"models": "[a, ~/model]"}),
+        ("bright", {"table": "theirs/run.json"}),
+    ],
+)
+def test_a_judge_whose_options_reach_out_is_not_asked(
+    run: Path, write: Write, address: str, options: dict[str, Any]
+) -> None:
+    content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    component = address.replace("NAME", TEST_JUDGE.name)
+    content["request"]["options"] = {component: options}
+    write_manifest(run, content)
+    told = write(run, "--verify", "2")
+    assert told.code == 0, told.said
+    (row,) = told.board("bright")["rows"]
+    assert row["verification"].startswith(f"not verified: the option {component}.")
+
+
+def test_plain_options_of_a_judge_are_used() -> None:
+    given = {"judge:a": {"x": 1}, "d/b": {"y": ".5"}, "c": {"z": 0}}
+    assert select_options(given, ["e/a:argument", "b"]) == {"judge:a": {"x": 1}, "d/b": {"y": ".5"}}
+
+
+@pytest.mark.parametrize("better", [False, None])
+def test_a_run_does_not_turn_a_board_upside_down(
+    run: Path, eight: list[Path], write: Write, better: bool | None
+) -> None:
+    change_result(run, higher_is_better=better)
+    site = write(run, eight[0], eight[7])
+    assert site.names("bright") == ["model 7", "model 0"]
+    (left_out,) = site.data["left_out"]
+    assert (left_out["run"], left_out["metric"]) == ("theirs", "bright")
+    assert "of this metric higher is better" in left_out["reason"]
+
+
+@pytest.mark.parametrize("column", ["cluster", "prompt", "model"])
+def test_a_run_whose_table_lacks_a_column_is_left_out(
+    run: Path, eight: list[Path], write: Write, column: str
+) -> None:
+    def drop(rows: list[list[str]]) -> list[list[str]]:
+        place = rows[0].index(column)
+        return [[cell for n, cell in enumerate(row) if n != place] for row in rows]
+
+    rewrite_table(run, "measurements.csv", drop)
+    site = write(run, eight[0], "--verify", "1")
+    assert site.code == 0, site.said
+    assert site.names("bright") == ["model 0"]
+    assert {(each["run"], each["metric"]) for each in site.data["left_out"]} == {
+        ("theirs", "bright"),
+        ("theirs", "dark"),
+    }
+
+
+def test_a_score_of_any_size_is_plotted(run: Path) -> None:
+    result = load_run(run).results[0]
+    for score in (0.0, -1e17, 1e300):
+        plot = plot_intervals([result.model_copy(update={"score": score, "ci": None})])
+        assert plot is not None
+        assert plot.start < score < plot.end
+
+
+def test_no_command_that_reaches_out_or_hides_a_part_is_shown(
+    run: Path, eight: list[Path], write: Write, tmp_path: Path
+) -> None:
+    other = paint_run(tmp_path / "other", "other", 130, ["bright"], options={"bright": {"over": 0.6}})
+
+    def read_command(options: dict[str, Any]) -> str | None:
+        content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+        content["request"]["options"] = options
+        content["results"] = content["results"][:1]
+        write_manifest(run, {**content, "started": "2999-01-01T00:00:00+00:00"})
+        (left_out,) = write(run, other).board("bright")["left_out"]
+        command: str | None = left_out["command"]
+        return command
+
+    long = "x" * 1500
+    command = read_command({"prompt_source:words": {"kind": long}, "judge:unused": {"a_url": "x"}})
+    assert command is not None
+    assert f"-o prompt_source:words.kind={long}" in command
+    assert command in html.unescape((tmp_path / "site" / "metric-bright.html").read_text(encoding="utf-8"))
+    assert read_command({TEST_JUDGE.name: {"base_url": "https://example.org"}}) is None
+    assert read_command({f"t2i-x/{TEST_JUDGE.name}": {"remote_code": True}}) is None
+    assert read_command({"prompt_source:words": {"kind": "a\u202eb"}}) is None
+    assert read_command({"prompt_source:words": {"kind": "x" * 5000}}) is None
 
 
 def test_texts_of_runs_stay_texts_of_bounded_size(tmp_path: Path, write: Write, eight: list[Path]) -> None:
