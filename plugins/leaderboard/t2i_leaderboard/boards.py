@@ -16,7 +16,7 @@ from t2i_core.results.result import Comparison
 from t2i_core.results.verdict import rank_models
 
 from .conditions import Parts, describe_difference
-from .entries import BoardEntry, LeftOut
+from .entries import DIRECTIONS, BoardEntry, LeftOut
 from .repeat import write_repeat_command
 
 
@@ -27,24 +27,27 @@ class BoardRow:
     Attributes:
         name: The model's name on the site.
         entry: Its newest score under the board's conditions.
-        first: The best rank that it may have.
-        last: The worst rank that it may have.
+        first: The best rank that it may have; None if neither end of the scores is better.
+        last: The worst rank that it may have; None likewise.
         compared: Number of other models that it is compared with, paired on prompts and seeds that both have.
-        marks: Notes on samples that differ from those of the others, and on missing comparisons.
+        marks: Notes on samples that differ from those of the others, on missing comparisons, and on other weights
+            or code in its history.
         history: All its scores under the board's conditions, the oldest first.
     """
 
     name: str
     entry: BoardEntry
-    first: int
-    last: int
+    first: int | None
+    last: int | None
     compared: int
     marks: tuple[str, ...]
     history: tuple[BoardEntry, ...]
 
     @property
     def ranks(self) -> str:
-        """The ranks in words: `2`, or `2-4`."""
+        """The ranks in words: `2`, or `2-4`; empty without ranks."""
+        if self.first is None:
+            return ""
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
@@ -85,10 +88,14 @@ class Board:
         return self.reference.conditions.settings
 
     @property
+    def is_ranked(self) -> bool:
+        """True if one end of the scores is better, so that models have ranks."""
+        return self.reference.higher_is_better is not None
+
+    @property
     def direction(self) -> str:
         """Which scores are better, in words."""
-        words = {True: "higher is better", False: "lower is better", None: "neither end is better"}
-        return words[self.reference.result.higher_is_better]
+        return DIRECTIONS[self.reference.higher_is_better]
 
     @property
     def history(self) -> list[tuple[str, BoardEntry]]:
@@ -136,11 +143,15 @@ def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, s
     history: dict[str, list[BoardEntry]] = {}
     for entry in own:
         history.setdefault(entry.identity, []).append(entry)
-    sign = 1.0 if own[0].result.higher_is_better is False else -1.0
+    direction = own[0].higher_is_better
+    sign = 1.0 if direction is False else -1.0
     newest = sorted((several[-1] for several in history.values()), key=lambda e: sign * (e.result.score or 0.0))
     current = {names[entry.identity]: entry for entry in newest}
     comparisons, missing = _compare_all(current)
-    results = [entry.result.model_copy(update={"label": name}) for name, entry in current.items()]
+    results = [
+        entry.result.model_copy(update={"label": name, "higher_is_better": direction})
+        for name, entry in current.items()
+    ]
     samples = _find_usual_samples(list(current.values()))
     rows = []
     for standing in rank_models(results, comparisons):
@@ -149,10 +160,14 @@ def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, s
         row = BoardRow(
             standing.label,
             entry,
-            standing.first,
-            standing.last,
+            None if direction is None else standing.first,
+            None if direction is None else standing.last,
             len(current) - 1 - len(own_missing),
-            (*_mark_samples(entry, samples), *(f"not compared with {o}: {why}" for o, why in own_missing.items())),
+            (
+                *_mark_samples(entry, samples),
+                *_mark_other_code(history[entry.identity]),
+                *(f"not compared with {o}: {why}" for o, why in own_missing.items()),
+            ),
             tuple(history[entry.identity]),
         )
         rows.append(row)
@@ -206,3 +221,9 @@ def _mark_samples(entry: BoardEntry, usual: Parts) -> list[str]:
     if entry.model.unshared_seeds is not None:
         marks.append(f"seeds are not shared: {entry.model.unshared_seeds}")
     return marks
+
+
+def _mark_other_code(history: Sequence[BoardEntry]) -> list[str]:
+    """Return a note if runs of one model, which its name and options identify, differ in its weights or code."""
+    several = len({entry.model.fingerprint for entry in history}) > 1
+    return ["runs of this name have other weights or code: see its history"] if several else []

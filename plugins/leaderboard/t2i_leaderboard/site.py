@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -27,6 +27,7 @@ from .interval_plot import HistoryPlot, plot_history, plot_intervals
 from .verification import Verification
 
 DATA = "leaderboard.json"
+CARD = "README.md"
 
 _PAGE = re.compile(r"(metric|model)-[A-Za-z0-9_.-]+\.html")
 _LONGEST_NAME = 80
@@ -102,21 +103,30 @@ def write_site(
         for row in rows:
             cells = [*(row[name] for name in columns), *row["ci"], "; ".join(row["marks"])]
             writer.writerow(["" if cell is None else escape(cell) for cell in cells])
-    _write_text(out / "README.md", f"---\ntitle: {json.dumps(_shorten(title))}\nsdk: static\n---\n")
+    if not (out / CARD).exists():  # its owner may have changed it
+        _write_text(out / CARD, f"---\ntitle: {json.dumps(_shorten(title))}\nsdk: static\n---\n")
+    _remove_stale_pages(out, {*metric_files.values(), *model_files.values()})
 
 
 def _prepare_folder(out: Path) -> None:
-    """Create the folder; remove the pages of an earlier site."""
+    """Create the folder. It may have an earlier site, or the card and the git files of a Space."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        others = list(out.iterdir())
-        if others and not (out / DATA).is_file():
-            raise BadFolder(f"{out}: has other files and is not an earlier site; name an empty folder")
-        for file in others:
-            if _PAGE.fullmatch(file.name) and not file.is_dir():
-                file.unlink()
+        others = [file for file in out.iterdir() if file.name != CARD and not file.name.startswith(".git")]
     except OSError as error:
         raise BadFolder(f"{out}: cannot be written ({error.strerror or error})") from error
+    if others and not (out / DATA).is_file():
+        raise BadFolder(f"{out}: has other files and is not an earlier site; name an empty folder")
+
+
+def _remove_stale_pages(out: Path, pages: Container[str]) -> None:
+    """Remove pages of an earlier site; last, so that a site whose writing fails is not left without them."""
+    try:
+        for file in out.iterdir():
+            if _PAGE.fullmatch(file.name) and file.name not in pages and not file.is_dir():
+                file.unlink()
+    except OSError as error:
+        raise BadFolder(f"{out}: an earlier page cannot be removed ({error.strerror or error})") from error
 
 
 def _list_models(boards: Iterable[Board]) -> list[ModelPage]:
@@ -210,7 +220,7 @@ def _describe_site(
             {
                 "metric": board.title,
                 "measure": next(iter(board.reference.result.scores), None),
-                "higher_is_better": board.reference.result.higher_is_better,
+                "higher_is_better": board.reference.higher_is_better,
                 "settings": [list(part) for part in board.settings],
                 "rows": [_describe_row(board, row, checks) for row in board.rows],
                 "comparisons": [each.model_dump() for each in board.comparisons],

@@ -131,12 +131,36 @@ def test_the_newest_run_of_a_model_counts_and_the_others_are_its_history(tmp_pat
     assert sorted(names[1:]) == ["grey (paint) (namesake)", "grey (paint) (new)"]
     row = next(row for row in site.board("dark")["rows"] if row["run"] == "new")
     assert [each["run"] for each in row["history"]] == ["old", "new"]
-    page = (
-        (site.folder / "model-grey--paint---new-.html")
-        if False
-        else next(site.folder.glob("model-grey*new*.html"))
-    )
+    page = next(site.folder.glob("model-grey*new*.html"))
     assert '<svg class="history"' in page.read_text(encoding="utf-8")
+    assert "other scores and the counts are as the run records them" in page.read_text(encoding="utf-8")
+    assert not any("weights" in mark for mark in row["marks"])
+
+
+@pytest.mark.long
+def test_a_model_whose_runs_have_other_weights_is_marked(tmp_path: Path, write: Write) -> None:
+    old, new = (paint_run(tmp_path / name, "grey", 120, ["dark"]) for name in ("old", "new"))
+    content = json.loads((old / "run.json").read_text(encoding="utf-8"))
+    content["models"]["grey"]["fingerprint"] = "0" * 64
+    (old / "run.json").write_text(json.dumps({**content, "started": "2020-11-20T00:00:00+00:00"}))
+    (row,) = write(new, old).board("dark")["rows"]
+    assert row["marks"] == ["runs of this name have other weights or code: see its history"]
+
+
+@pytest.mark.long
+def test_models_have_no_ranks_where_neither_end_is_better(tmp_path: Path, write: Write) -> None:
+    (measure,) = DARK.measures
+    both = StaticResolver(replace(DARK, measures=(replace(measure, higher_is_better=None),)), *PARTS)
+    runs = [paint_run(tmp_path / n, n, level, ["dark"], resolver=both) for n, level in (("a", 60), ("b", 200))]
+    site = write(*runs, resolver=both)
+    assert [(row["rank_first"], row["rank_last"]) for row in site.board("dark")["rows"]] == [(None, None)] * 2
+    for name in ("index.html", "metric-dark.html", "model-a.html"):
+        page = (site.folder / name).read_text(encoding="utf-8")
+        assert 'class="rank"' not in page
+        assert ", rank" not in page
+        assert ">rank<" not in page
+    (row, _) = csv.DictReader((site.folder / "leaderboard.csv").open(encoding="utf-8"))
+    assert row["rank_first"] == ""
 
 
 @pytest.mark.long
@@ -147,6 +171,12 @@ def test_an_earlier_site_is_replaced_and_other_folders_are_refused(
     assert (first.folder / "model-model-0.html").exists()
     second = write(*eight[2:4])
     assert not (second.folder / "model-model-0.html").exists()
+    assert (second.folder / "model-model-2.html").exists()
+    (second.folder / "README.md").write_text("mine")
+    assert (write(*eight[:2]).folder / "README.md").read_text() == "mine"
+    (tmp_path / "space" / ".git").mkdir(parents=True)
+    (tmp_path / "space" / ".gitattributes").write_text("")
+    assert write(*eight[:2], out="space").code == 0
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.html").write_text("mine")
     refused = write(*eight[:2], out="mine")
