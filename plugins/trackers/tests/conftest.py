@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +53,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clients keep their files in the test's folder, and none of them use the network."""
+    for hook in ("exit", "excepthook"):  # which wandb replaces for good
+        monkeypatch.setattr(sys, hook, getattr(sys, hook))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("WANDB_MODE", "offline")

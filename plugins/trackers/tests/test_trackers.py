@@ -58,7 +58,7 @@ def test_labels_that_differ_only_in_signs_have_different_files(run: Run) -> None
 
 @pytest.mark.long  # each run of the client is a process
 def test_wandb_has_it(run: Run, tmp_path: Path) -> None:
-    plugin._wandb(Setup("our-project", WandbOptions(images=3))).write(run, Silent())
+    plugin._wandb(Setup("our-project", WandbOptions(images=3, folder=str(tmp_path)))).write(run, Silent())
     files = {file.name: file for file in tmp_path.glob("wandb/offline-run-*/run-*.wandb")}
     for outcome in list_outcomes(run):
         records = list(read_records(files[f"run-{outcome.identity}.wandb"]))
