@@ -102,7 +102,7 @@ class RunJournal:
 
         Args:
             model: Label of the model.
-            request: What was asked for.
+            request: The prompt and seed of the image.
             digest: SHA-256 (hex) of its file.
         """
         text = fit_one_line(request.prompt.text)

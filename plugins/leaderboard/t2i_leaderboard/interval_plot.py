@@ -20,9 +20,9 @@ class PlottedInterval:
     """A score with its interval, in units of the plot.
 
     Attributes:
-        low: Left end; None if there is no interval.
+        low: Left end; None without an interval.
         value: The score.
-        high: Right end; None if there is no interval.
+        high: Right end; None without an interval.
     """
 
     low: float | None

@@ -45,7 +45,7 @@ SIDE = 256
 KEPT = {"cache-control": "private, max-age=86400, immutable"}
 """Headers of pictures, which browsers keep."""
 
-NOTHING = "There is no such run here. It may have been removed."
+NOTHING = "The folder has no such run. It may have been removed."
 
 
 def make_app(folder: Path, access: ViewAccess, pages: MadePages) -> Guard:

@@ -59,7 +59,7 @@ class Guard:
 
     Args:
         app: The page.
-        rules: Who is answered.
+        rules: Decide which requests are answered.
     """
 
     def __init__(self, app: ASGIApp, rules: AccessRules) -> None:
