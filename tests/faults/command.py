@@ -474,12 +474,21 @@ def _interrupt(command: Command) -> None:
     raise KeyboardInterrupt
 
 
+def _remove_tree(folder: Path) -> None:
+    """Remove a folder into which threads of the run may write meanwhile."""
+    for _ in range(100):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+    raise OSError(f"{folder} cannot be removed")
+
+
 def _remove_cache(command: Command) -> None:
-    shutil.rmtree(command.cache)
+    _remove_tree(command.cache)
 
 
 def _remove_images(command: Command) -> None:
-    shutil.rmtree(command.cache / "images")
+    _remove_tree(command.cache / "images")
 
 
 def _remove_some_images(command: Command) -> None:
@@ -502,7 +511,7 @@ def _damage_database(command: Command) -> None:
 
 
 def _remove_run(command: Command) -> None:
-    shutil.rmtree(command.run)
+    _remove_tree(command.run)
 
 
 def _close_cache(command: Command) -> None:
