@@ -19,7 +19,7 @@ from .needed_sample import make_sample_need
 from .numbers import make_interval, make_number
 from .pair_verdict import LEVEL
 from .result import Comparison, Result, make_title
-from .run_comparisons import describe_stop, find_run_comparison
+from .run_comparisons import DRAWN_BY_DIFFERENCE, describe_stop, draws_by_difference, find_run_comparison
 from .score_difference import (
     compare_headlines,
     compute_headline,
@@ -141,6 +141,8 @@ def compare_metric(
     if _has_stopped_early(a, b):
         of_run = find_run_comparison(a.run, (a.label, b.label), metric.spec, a.by)
         notes.append("the run stopped early, and this comparison counts one look only: take that of the run")
+    if a.run.folder != b.run.folder and (draws_by_difference(a.run) or draws_by_difference(b.run)):
+        notes.append(f"{DRAWN_BY_DIFFERENCE}, which this interval and p-value do not count")
     table = categorize(pd.concat([select_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, find_scored_result(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]

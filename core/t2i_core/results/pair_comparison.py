@@ -13,7 +13,7 @@ from .compared_model import ComparedModel
 from .metric_comparison import compare_metric
 from .numbers import make_number
 from .result import Comparison
-from .run_comparisons import draws_by_difference, find_run_comparison
+from .run_comparisons import DRAWN_BY_DIFFERENCE, draws_by_difference, find_run_comparison
 from .score_difference import make_stored_scoring
 
 
@@ -31,7 +31,7 @@ def compare_pair(
     """
     if draws_by_difference(a.run) or draws_by_difference(b.run):
         # how many samples such a run has depends on its differences, and a test across runs would not know that
-        return None, "the number of samples of a run with --until verdict or best depends on its differences"
+        return None, DRAWN_BY_DIFFERENCE
     if a.run.folder == b.run.folder and (trust or isinstance(make_stored_scoring(metric).instance, PairMetric)):
         own = find_run_comparison(a.run, (a.label, b.label), metric.spec, a.by)
         if own is None:

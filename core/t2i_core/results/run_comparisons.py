@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .looks import Decision, StoppedComparison
 from .number_format import format_number
 from .result import Comparison
 from .run import Run
+
+DRAWN_BY_DIFFERENCE = "the number of samples of a run with --until verdict or best depends on its differences"
+"""Why such a run is not compared with other runs without a remark."""
 
 _TURNED: dict[Decision, Decision] = {"higher": "lower", "lower": "higher", "close": "close"}
 
 
 def find_run_comparison(run: Run, labels: tuple[str, str], metric: str, by: str | None) -> Comparison | None:
     """Return a run's own comparison of two of its models, the first minus the second; None if it has none."""
+    own = list_run_comparisons(run, labels)
+    return next((each for each in own if (each.metric, each.by) == (metric, by)), None)
+
+
+def list_run_comparisons(run: Run, labels: tuple[str, str]) -> Iterator[Comparison]:
+    """Yield a run's own comparisons of two of its models, the first minus the second, under all metrics."""
     for each in run.comparisons:
-        if (each.metric, each.by) == (metric, by) and each.diff is not None:
-            if (each.a, each.b) == labels:
-                return each
-            if (each.b, each.a) == labels:
-                return _turn(each)
-    return None
+        if each.diff is None:
+            continue
+        if (each.a, each.b) == labels:
+            yield each
+        elif (each.b, each.a) == labels:
+            yield _turn(each)
 
 
 def draws_by_difference(run: Run) -> bool:

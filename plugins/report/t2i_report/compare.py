@@ -51,26 +51,37 @@ class ModelComparison:
         """Return the differences, and the prompts folded, for a notebook."""
         a, b = (show_text(side.name) for side in (self.a, self.b))
         differences, prompts = self.differences(), self.prompts()
-        left_out = (f"<p>not compared: {show_text(metric)}: {show_text(why)}</p>" for metric, why in self.left_out)
         return "".join(
             [
                 f"<p><strong>a: {a}<br>b: {b}</strong></p>",
                 format_table(differences.drop(columns=["measure", "a", "b", "interval"]), "html"),
                 fold(f"{len(prompts)} differences by prompt", format_table(prompts, "html", MOST_ROWS)),
-                *left_out,
             ]
         )
 
     def differences(self) -> pd.DataFrame:
-        """Return one row per metric: metric, measure, a, b, diff, low, high, p_unadjusted, n, interval."""
-        rows = []
+        """Return one row per metric: metric, measure, a, b, diff, low, high, p_unadjusted, n, interval, note.
+
+        A metric that is not compared has a row without numbers, whose note says why.
+        """
+        names = {"a": self.a.name, "b": self.b.name}
+        rows: list[dict[str, object]] = []
         for pair in self.pairs:
             found = pair.found
             assert found is not None
-            numbers = found.diff, found.lo, found.hi, found.p, found.n
-            rows.append((pair.metric, pair.measure.name, self.a.name, self.b.name, *numbers, _interval(pair)))
-        columns = ["metric", "measure", "a", "b", "diff", "low", "high", "p_unadjusted", "n", "interval"]
-        return pd.DataFrame(rows, columns=columns)
+            numbers = {
+                "diff": found.diff,
+                "low": found.lo,
+                "high": found.hi,
+                "p_unadjusted": found.p,
+                "n": found.n,
+            }
+            texts = {"interval": _interval(pair), "note": "; ".join(found.notes) or None}
+            rows.append({"metric": pair.metric, "measure": pair.measure.name, **names, **numbers, **texts})
+        rows += [{"metric": metric, **names, "note": why} for metric, why in self.left_out]
+        columns = ["metric", "measure", "a", "b", "diff", "low", "high", "p_unadjusted", "n", "interval", "note"]
+        numbers_of = dict.fromkeys(columns[4:8], float) | {"n": "Int64"}
+        return pd.DataFrame(rows, columns=columns).astype(numbers_of)
 
     def prompts(self) -> pd.DataFrame:
         """Return one row per metric and shared prompt, the lowest difference first.

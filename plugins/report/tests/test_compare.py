@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image as PILImage
 from rich.console import Console
@@ -137,6 +138,11 @@ def test_metrics_measured_differently_are_left_out_with_a_reason(compared: Any, 
     found = compared(dark, more)
     assert [pair.metric for pair in found.pairs] == ["bright"]
     assert found.left_out == [("broken", "only one of the runs has it")]
+    compared_row, left_out_row = found.differences().itertuples()
+    assert compared_row.n == 16
+    assert (left_out_row.metric, left_out_row.note) == ("broken", "only one of the runs has it")
+    assert pd.isna(left_out_row.n)
+    assert "only one of the runs has it" in found._repr_html_()
     seeds = make_run("seeds", models={"light": {"level": 110}}, interval="seeds")
     assert compared(dark, seeds).left_out == [("bright", "the runs' --interval differ (new, seeds)")]
     strict = make_run("strict", models={"light": {"level": 110}}, options={"bright": {"over": 0.7}})

@@ -111,6 +111,22 @@ def test_a_stored_comparison_of_a_run_that_stopped_early_counts_one_look(shared_
     assert not list_notes()
 
 
+def test_a_run_whose_size_depends_on_differences_is_compared_with_others_with_a_remark(
+    shared_run: Run, make_run: Any, resolver: Any
+) -> None:
+    other = make_run("other", models={"light": {"level": 110}})
+
+    def list_notes(stopping: StoppingRecord | None) -> str:
+        run = Run(shared_run.folder, shared_run.manifest.model_copy(update={"stopping": stopping}))
+        table = compare(run, other, ("dark", None), resolver).differences()
+        return str(table.set_index("metric").loc["bright", "note"])
+
+    assert "depends on its differences" in list_notes(STOPPING)
+    assert "depends on its differences" not in list_notes(None)
+    width = STOPPING.model_copy(update={"until": "width=0.1", "margin": None})
+    assert "depends on its differences" not in list_notes(width)
+
+
 def test_a_comparison_page_shows_the_own_difference_of_a_run_that_stopped_early(
     shared_run: Run, resolver: StaticResolver, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 from t2i_core.api.errors import BadFolder
+from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.run import Run, load_run
 from t2i_core.results.run_list import UnreadableRun
 from t2i_core.results.run_progress import find_new_image
@@ -169,6 +170,7 @@ class _View:
             base=base,
             metrics=list_metrics(shown),
             pairs=pairs,
+            level=LEVEL,
             is_pending=any(pair.rows is None for pair in pairs),
         )
 

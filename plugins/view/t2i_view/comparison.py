@@ -1,19 +1,25 @@
-"""Models of several runs beside each other: their scores, and their differences from one of them."""
+"""Models of several runs beside each other: their scores, and their differences from one of them.
+
+The differences of two models of one run stand in its run.json. Those of models of two runs are computed from the
+tables of both runs, by `t2i compare` in a separate process: a table may have millions of rows, or come from
+somebody else, and the page must neither wait for it nor need memory for it, and stays up if reading it fails.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from t2i_core.results.manifest import Manifest
-from t2i_core.results.result import Result, list_bound_labels
+from t2i_core.results.pair_verdict import PairVerdict, find_verdict
+from t2i_core.results.result import Comparison, Result, list_bound_labels
 from t2i_core.results.run import Run
+from t2i_core.results.run_comparisons import describe_stop, list_run_comparisons
 
 from .listing import LONGEST_NAME, make_id
-from .made_pages import MadePage, MadePages
+from .made_pages import MadePages
 
 MANIFEST = "run.json"
 """The file that changes whenever the results of a run do."""
@@ -59,21 +65,19 @@ class MetricBeside:
 
 @dataclass(frozen=True)
 class ShownDifference:
-    """A paired difference under one metric.
+    """A model compared with the base under one metric.
 
     Attributes:
         metric: The metric.
-        diff: The model minus the base; None if it does not exist.
-        interval: Its 95 % confidence interval.
-        p: Its p-value.
-        n: Number of shared samples.
+        verdict: The verdict, with the comparison that it rests on.
+        words: The verdict on the model, in words.
+        note: What limits the comparison, or why the run or `t2i compare` makes none; may be empty.
     """
 
     metric: str
-    diff: float | None
-    interval: tuple[float | None, float | None]
-    p: float | None
-    n: int
+    verdict: PairVerdict
+    words: str
+    note: str
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,8 @@ class ComparedPair:
 
     Attributes:
         model: The model.
-        rows: Its differences; None while they are being computed.
-        fault: Why it has no differences; empty if it has some.
+        rows: The metrics of both; None while they are being compared.
+        fault: Why nothing is compared; empty if something is.
         is_adjusted: Whether the p-values are adjusted for the number of comparisons, because the run did so.
     """
 
@@ -124,22 +128,19 @@ def list_metrics(models: Sequence[ModelOfRun]) -> list[MetricBeside]:
 def compare_with_base(
     base: ModelOfRun, others: Sequence[ModelOfRun], pages: MadePages, patience: float
 ) -> Iterator[ComparedPair]:
-    """Yield each model compared with the base, as far as it is known by now.
-
-    Differences within a run are its own. Others are computed by `t2i compare` in a separate process.
-    """
+    """Yield each model compared with the base, as far as it is known by now."""
     for other in others:
         if other.run.folder == base.run.folder:
-            yield ComparedPair(other, list(_read_own(base, other)), is_adjusted=True)
+            yield ComparedPair(other, list(_list_own(other, base)), is_adjusted=True)
             continue
-        made = pages.find(write_compare_words(other, base, "--format", "csv"), list_files(other, base), patience)
+        made = pages.find(write_compare_words(other, base, "--format", "json"), list_files(other, base), patience)
         patience = 0.0
         if made is None:
             yield ComparedPair(other, None)
         elif made.file is None:
             yield ComparedPair(other, [], made.fault)
         else:
-            yield ComparedPair(other, _parse_differences(made))
+            yield ComparedPair(other, list(_read_differences(made.file, other, base)))
 
 
 def write_compare_words(a: ModelOfRun, b: ModelOfRun, *more: str) -> list[str]:
@@ -152,36 +153,60 @@ def list_files(*models: ModelOfRun) -> list[Path]:
     return [model.run.folder / MANIFEST for model in models]
 
 
-def _read_own(base: ModelOfRun, other: ModelOfRun) -> Iterator[ShownDifference]:
-    for each in base.run.comparisons:
-        lo, hi = each.ci
-        if (each.a, each.b) == (other.label, base.label):
-            yield ShownDifference(each.title, each.diff, (lo, hi), each.p_adjusted, each.n)
-        elif (each.b, each.a) == (other.label, base.label):
-            yield ShownDifference(
-                each.title, _negate(each.diff), (_negate(hi), _negate(lo)), each.p_adjusted, each.n
+def _list_own(model: ModelOfRun, base: ModelOfRun) -> Iterator[ShownDifference]:
+    """Yield the differences of two models of one run, as the run has them."""
+    own = {each.title: each for each in list_run_comparisons(model.run, (model.label, base.label))}
+    theirs = {result.title for result in base.run.results if result.label == base.label}
+    for result in model.run.results:
+        if result.label == model.label and result.title in theirs:
+            found = own.get(result.title)
+            note = "the run does not compare them" if found is None else describe_stop(found) or ""
+            yield _show(result.title, found, result.higher_is_better, note)
+
+
+def _read_differences(file: Path, model: ModelOfRun, base: ModelOfRun) -> Iterator[ShownDifference]:
+    """Yield the differences that `t2i compare` wrote."""
+    directions = {
+        result.title: result.higher_is_better for result in model.run.results if result.label == model.label
+    }
+    for row in json.loads(file.read_bytes()):
+        found = None
+        if row["n"] is not None:
+            found = Comparison(
+                metric=row["metric"],
+                a=model.id,
+                b=base.id,
+                diff=row["diff"],
+                ci=[row["low"], row["high"]],
+                p_adjusted=row["p_unadjusted"],  # the only comparison of these two runs under the metric
+                p_unadjusted=row["p_unadjusted"],
+                n=row["n"],
+                interval=row["interval"],
             )
+        yield _show(row["metric"], found, directions.get(row["metric"]), row["note"] or "")
 
 
-def _negate(value: float | None) -> float | None:
-    return None if value is None else -value
+def _show(metric: str, comparison: Comparison | None, higher_is_better: bool | None, note: str) -> ShownDifference:
+    if comparison is None:
+        return ShownDifference(metric, PairVerdict("none", "", ""), "not compared", note)
+    model = comparison.a
+    verdict = find_verdict([comparison], model, comparison.b, higher_is_better)
+    return ShownDifference(metric, verdict, _describe_verdict(verdict, model), note)
 
 
-def _parse_differences(made: MadePage) -> list[ShownDifference]:
-    """Return the differences of a table that `t2i compare` wrote."""
-    assert made.file is not None
-    rows: Iterator[Mapping[str, str]] = csv.DictReader(io.StringIO(made.file.read_text(encoding="utf-8")))
-    return [
-        ShownDifference(
-            row["metric"],
-            _read_number(row["diff"]),
-            (_read_number(row["low"]), _read_number(row["high"])),
-            _read_number(row["p_unadjusted"]),
-            int(row["n"]),
-        )
-        for row in rows
-    ]
-
-
-def _read_number(text: str) -> float | None:
-    return float(text) if text and text != "nan" else None
+def _describe_verdict(verdict: PairVerdict, model: str) -> str:
+    """Return a verdict in words that continue the name of one of the two models."""
+    is_first = verdict.first == model
+    match verdict.kind:
+        case "better":
+            return "better" if is_first else "worse"
+        case "higher":
+            return "scores higher" if is_first else "scores lower"
+        case "close":
+            assert verdict.comparison is not None
+            assert verdict.comparison.stopped is not None
+            return f"differs by less than {verdict.comparison.stopped.margin:g}"
+        case "open":
+            return "no significant difference"
+        case "none":
+            return "not compared"

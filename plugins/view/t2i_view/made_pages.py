@@ -107,7 +107,10 @@ class MadePages:
 
     def _make(self, words: Sequence[str], key: str) -> MadePage:
         target = self._find_file(key)
-        process = self._start([*self._command, *words, "--out", str(target)])
+        try:
+            process = self._start([*self._command, *words, "--out", str(target)])
+        except OSError as error:  # too little memory, or too many open files
+            return MadePage(None, f"a process cannot be started ({error.strerror}); try again in a minute")
         if process is None:
             return MadePage(None, "the page was stopped")
         try:

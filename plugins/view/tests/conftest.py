@@ -28,14 +28,18 @@ LOCAL = "http://127.0.0.1:8766"
 
 #: a command that stands for t2i: it writes its words, or fails where a run is named so
 WRITER = """
-import sys
+import json, sys
 words = sys.argv[1:]
 if any("broken" in word for word in words):
     sys.exit("error: the run is <b>broken</b>")
 target = words[words.index("--out") + 1]
 with open(target, "w") as file:
-    if "csv" in words:
-        file.write("metric,measure,a,b,diff,low,high,p_unadjusted,n,interval\\nbright,bright,a,b,0.25,0.1,0.4,0.01,8,t\\n")
+    if "json" in words:
+        numbers = {"diff": 0.25, "low": 0.1, "high": 0.4, "p_unadjusted": 0.01, "n": 8, "interval": "t"}
+        file.write(json.dumps([
+            {"metric": "bright", **numbers, "note": "4 <b>prompts</b>"},
+            {"metric": "tiam", **dict.fromkeys(numbers), "note": "only one of the runs has it"},
+        ]))
     else:
         file.write("<title>made</title>" + " ".join(words))
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import subprocess
@@ -124,6 +125,21 @@ def test_a_report_that_cannot_be_made_says_why_and_is_tried_again(
         client.get("/run/broken/report")
     assert "the run is &lt;b&gt;broken&lt;/b&gt;" in wait_for(client, "/run/broken/report", 500)
     assert len(started) == 1
+
+
+@pytest.mark.parametrize("path", ["/run/first/report", "/compare/page?a=first:dark&b=second:light"])
+def test_a_process_that_cannot_be_started_is_told(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    def start(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    with monkeypatch.context() as without_memory:
+        without_memory.setattr(subprocess, "Popen", start)
+        assert "cannot be started (Cannot allocate memory)" in wait_for(client, path, 500)
+    monkeypatch.setattr(made_pages, "TRIED_AGAIN", 0.0)
+    client.get(path)
+    assert "made" in wait_for(client, path, 200)
 
 
 @pytest.mark.parametrize("path", ["/run/third", "/run/%2e%2e", "/run/third/report", "/run/first/picture/00"])
