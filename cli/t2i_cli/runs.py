@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadFolder
-from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
+from t2i_core.api.terminal import console, print_json, print_rows, shown, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.run import Run, load_run, make_relative
@@ -139,7 +139,7 @@ def _describe_run(run: ListedRun | UnreadableRun) -> dict[str, Any]:
 
 
 def _print_table(runs: Sequence[ListedRun | UnreadableRun]) -> None:
-    table = make_table("run", "status", "started", "disk", "metric", "model", "score", "95 % interval")
+    rows: list[tuple[str, ...]] = []
     for run in runs:
         if isinstance(run, UnreadableRun):
             status, started, lines = _UNREADABLE, "?", [("",) * 4]
@@ -147,9 +147,9 @@ def _print_table(runs: Sequence[ListedRun | UnreadableRun]) -> None:
             status, started, lines = run.status, run.started[:16], list(_list_scores(run))
         head = str(make_relative(run.folder)), status, started, format_size(measure_disk_use(run.folder).bytes)
         for line in lines:
-            table.add_row(*map(shown, (*head, *line)))
+            rows.append((*head, *line))
             head = "", "", "", ""
-    console().print(table)
+    print_rows(("run", "status", "started", "disk", "metric", "model", "score", "95 % interval"), rows)
 
 
 def _list_scores(run: ListedRun) -> Iterator[tuple[str, str, str, str]]:

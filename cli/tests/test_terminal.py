@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from rich.console import Console
 from t2i_cli.commands import say_error
 from t2i_core.api.progress_display import Lines
-from t2i_core.api.terminal import print_json, shown
+from t2i_core.api.terminal import console, make_table, print_json, print_rows, shown
 from t2i_core.results.result import Comparison, JudgeName, Result, Score
 from t2i_core.results.score_tables import print_results
 
@@ -41,6 +42,30 @@ def test_text_is_shown_to_the_letter() -> None:
     console = Console(file=file, width=1000, force_terminal=True, color_system=None)
     console.print(shown(NASTY))
     assert file.getvalue() == SHOWN + "\n"
+
+
+@pytest.mark.parametrize("width", [120, 30])
+def test_a_table_of_many_rows_looks_like_any_other(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    titles, rows = ("run", "text", "score"), [("a", NASTY, "0.5"), ("longer", "שלום 漢字", ""), ("", "", "1")]
+    table = make_table(*titles)
+    for row in rows:
+        table.add_row(*map(shown, row))
+    console().print(table)
+    wanted = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    print_rows(titles, rows)
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == wanted
+    print_rows(titles, [])
+    assert capsys.readouterr().out.split() == [*titles]
+
+
+def test_a_table_of_many_rows_is_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    started = time.process_time()
+    print_rows(("run", "status", "score"), [(f"run-{number:04d}", "done", "0.5") for number in range(3000)])
+    assert time.process_time() - started < 0.5  # rich's layout takes several seconds
+    assert len(capsys.readouterr().out.splitlines()) == 3001
 
 
 def test_excluded_samples_are_counted_if_there_are_any(named: Named) -> None:

@@ -9,7 +9,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .text import STEERING, escape_control_characters
@@ -62,6 +62,31 @@ def make_table(*columns: object, title: str | None = None) -> Table:
     for column in columns:
         table.add_column(shown(column), overflow="fold")
     return table
+
+
+def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table to standard output that may have thousands of rows, in the form of `make_table`.
+
+    rich takes about a millisecond for a row. Only a table that is wider than the screen needs its layout.
+    """
+    from rich.cells import cell_len
+
+    screen = console()
+    cells = [[escape_control_characters(cell) for cell in row] for row in (titles, *rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) > screen.width:
+        table = make_table(*titles)
+        for row in rows:
+            table.add_row(*map(shown, row))
+        screen.print(table)
+        return
+    head, *lines = (
+        "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    )
+    screen.print(shown(head, "bold"))
+    if lines:
+        print("\n".join(lines), file=screen.file, flush=True)
 
 
 def write_line(

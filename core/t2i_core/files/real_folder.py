@@ -43,8 +43,10 @@ class RealFolder:
 
     def file(self, name: str) -> os.stat_result | None:
         """Return the status of a regular file; None for anything else."""
-        with self._open_parent(name) as (parent, last):
-            found = parent._lstat(last)
+        if "/" in name:
+            with self._open_parent(name) as (parent, last):
+                return parent.file(last)
+        found = self._lstat(name)
         return found if found is not None and stat.S_ISREG(found.st_mode) else None
 
     def remove(self, name: str) -> bool:

@@ -55,7 +55,7 @@ def open_regular(path: Path, limit: int, within: Path | None = None) -> Buffered
         real, found = str(path), os.lstat(path)
         if within is not None or stat.S_ISLNK(found.st_mode):
             real = os.path.realpath(path)  # checks each folder on the way: too slow for each of many images
-            if within is not None and not is_inside(real, within):
+            if within is not None and not _is_below(real, os.path.realpath(within)):
                 raise UnsafeFile(errno.EACCES, f"leads out of the folder {within}", str(path))
             found = os.lstat(real)
         # before it is opened, because opening a device may already do something
@@ -79,8 +79,12 @@ def read_regular(path: Path, limit: int, within: Path | None = None) -> bytes:
 
 def is_inside(path: str | Path, folder: Path) -> bool:
     """Return whether a path lies in a folder, or is it, after all links are followed."""
-    real, outer = os.path.realpath(path), os.path.realpath(folder)
-    return real == outer or real.startswith(outer.rstrip(os.sep) + os.sep)
+    return _is_below(os.path.realpath(path), os.path.realpath(folder))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Return whether a path without links lies in a folder without links, or is it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def check_regular(found: os.stat_result, path: Path) -> None:

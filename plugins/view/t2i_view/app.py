@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import shlex
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -43,6 +44,12 @@ PATIENCE = 1.0
 SIDE = 256
 """Largest side of new pictures, in pixels."""
 
+MOST_VERDICTS = 20
+"""Verdicts that the page of a run shows."""
+
+MOST_PICTURES = 1000
+"""New pictures that browsers may ask for: those that pages showed last. A run may be far ahead of its page."""
+
 KEPT = {"cache-control": "private, max-age=86400, immutable"}
 """Headers of pictures, which browsers keep."""
 
@@ -69,6 +76,7 @@ class _View:
 
     def __init__(self, folder: Path, access: ViewAccess, pages: MadePages) -> None:
         self._folder, self._access, self._pages = folder, access, pages
+        self._pictures: deque[tuple[str, str]] = deque(maxlen=MOST_PICTURES)
 
     @property
     def routes(self) -> list[Route]:
@@ -124,9 +132,11 @@ class _View:
             return show_fault(request, 200, run.folder.name, f"unreadable: {run.reason}")
         if run is None:
             return self.not_found(request)
+        id, state = make_id(run.folder), read_state(run)
+        self._pictures.extend((id, image.digest) for image in state.images)
         command = shlex.join(run.manifest.command)
-        known = {"id": make_id(run.folder), "manifest": run.manifest, "command": command}
-        return render(request, "run.html", state=read_state(run), **known)
+        known = {"manifest": run.manifest, "command": command, "most_verdicts": MOST_VERDICTS}
+        return render(request, "run.html", id=id, state=state, **known)
 
     def report(self, request: Request) -> Response:
         """Return the report of a run that has ended."""
@@ -137,9 +147,9 @@ class _View:
         return self._show_made(request, title, ["report", str(run.folder)], [run.folder / MANIFEST])
 
     def picture(self, request: Request) -> Response:
-        """Return one of the newest pictures of a run under way."""
-        run, digest = self._load(request.path_params["id"]), request.path_params["digest"]
-        if not isinstance(run, Run) or digest not in {image.digest for image in read_state(run).images}:
+        """Return a new picture that the page of a run under way has shown."""
+        id, digest = request.path_params["id"], request.path_params["digest"]
+        if (id, digest) not in self._pictures.copy():  # other threads add pictures meanwhile
             return self.not_found(request)
         text = Thumbnails([find_new_image(digest)], SIDE).encode(0)
         if not text:

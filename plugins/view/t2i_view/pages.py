@@ -41,6 +41,12 @@ def _format_time(text: str) -> str:
         return _shorten(text)
 
 
+def _name_folder(folder: Path) -> str:
+    """Return a folder as other commands take it; the working folder by its name."""
+    relative = make_relative(folder)
+    return str(relative) if relative.name else folder.name
+
+
 def _format_span(started: str, finished: str | None) -> str:
     """Return the time between two times of run.json; empty if it is not known."""
     try:
@@ -54,7 +60,7 @@ _TEMPLATES.filters |= {
     "short": _shorten,
     "time": _format_time,
     "span": _format_span,
-    "relative": lambda folder: str(make_relative(Path(folder))),
+    "folder": _name_folder,
     "query": lambda pairs: urlencode(pairs),
 }
 

@@ -44,7 +44,7 @@ class RunState:
         verdicts: What its results say.
         look_columns: Columns of the table of its looks; empty if it does not stop early.
         looks: The rows of that table.
-        stages: The stages of its work, if it has not ended.
+        stages: The stages of its work, if it has not ended: those that go on, then the others, the newest first.
         failures: Number of samples and queries that have failed so far, by the reason.
         images: The images that it generated last; empty if it is not running.
         fault: Why its progress cannot be read; empty if it can.
@@ -75,13 +75,14 @@ def read_state(run: Run) -> RunState:
     """Return the state of a run."""
     status, stopping = run.status, run.manifest.stopping
     progress, fault = _read_progress(run) if status in ("running", "interrupted") else (None, "")
+    stages = [] if progress is None else sorted(progress.stages[::-1], key=lambda stage: not stage.is_open)
     return RunState(
         run,
         status,
         describe_verdicts(run.results, run.comparisons) if run.results else [],
         list_columns(stopping) if stopping is not None else (),
         _list_looks(stopping),
-        [] if progress is None else [_show(stage) for stage in progress.stages],
+        [_show(stage) for stage in stages],
         {} if progress is None else progress.failures,
         # an image of the reader's own cache is shown only for a run that is really going on here
         progress.images if progress is not None and status == "running" else [],

@@ -149,15 +149,20 @@ def test_progress_outside_of_the_folder_is_not_read(client: TestClient, under_wa
 def test_a_run_that_nobody_works_on_shows_no_picture_of_the_cache(client: TestClient, runs: Path) -> None:
     run = begin_run(runs)
     digest = draw_picture(80)
+    client.get("/run/under-way")
     assert client.get(f"/run/under-way/picture/{digest}").status_code == 404
     with FileLock(run / ".lock"):
+        assert client.get(f"/run/under-way/picture/{digest}").status_code == 404  # no page has shown it
+        client.get("/run/under-way")
         assert client.get(f"/run/under-way/picture/{digest}").status_code == 200
+        assert client.get(f"/run/first/picture/{digest}").status_code == 404
         assert client.get(f"/run/under-way/picture/{draw_picture(7)}").status_code == 404  # the run names it not
 
 
 def test_a_picture_that_was_removed_or_altered_is_not_shown(
     client: TestClient, under_way: Path, tmp_path: Path
 ) -> None:
+    client.get("/run/under-way")
     digest = draw_picture(80)
     (file,) = (tmp_path / "cache").rglob(f"{digest}.png")
     file.write_bytes(b"not the same")

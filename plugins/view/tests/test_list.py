@@ -83,6 +83,14 @@ def test_an_unchanged_list_is_not_sent_again(client: TestClient, runs: Path) -> 
     assert client.get("/", headers={"if-none-match": first.headers["etag"]}).status_code == 200
 
 
+def test_the_working_folder_is_shown_by_its_name(
+    client: TestClient, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, name in ((runs, "runs"), (runs.parent, "runs"), (runs / "first", str(runs))):
+        monkeypatch.chdir(place)
+        assert f'<span class="soft">{name}</span>' in client.get("/").text
+
+
 def test_an_empty_folder_and_one_that_does_not_exist_yet(client: TestClient, runs: Path) -> None:
     shutil.rmtree(runs)
     assert "No runs yet" in client.get("/").text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import html
 import json
 import re
 import subprocess
@@ -13,9 +14,11 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from starlette.testclient import TestClient
+from t2i_core.results.run import load_run
+from t2i_core.results.verdict import describe_verdicts
 from t2i_view import made_pages
 
-from .conftest import begin_run, change_manifest
+from .conftest import begin_run, change_manifest, describe_stage
 
 LOOK = {
     "prompts": 4, "seeds": 2, "images": 16, "models": ["dark", "light"], "best": [], "left": ["dark", "light"],
@@ -40,6 +43,22 @@ def test_a_run_under_way(client: TestClient, under_way: Path) -> None:
     picture = client.get(pictures[0])
     assert picture.headers["content-type"] == "image/webp"
     assert picture.content[:4] == b"RIFF"
+
+
+def test_the_stage_that_goes_on_comes_first(client: TestClient, under_way: Path) -> None:
+    progress = json.loads((under_way / ".progress").read_text())
+    stages = [describe_stage(name, 9, 3, 0, 1.0, name == "again") for name in ("first", "again", "last")]
+    (under_way / ".progress").write_text(json.dumps({**progress, "stages": stages}))
+    shown = re.findall(r'<span class="stage">(.*?)</span>', client.get("/run/under-way").text)
+    assert shown == ["again", "last", "first"]
+
+
+def test_pictures_of_a_page_are_there_although_the_run_goes_on(client: TestClient, under_way: Path) -> None:
+    shown = re.findall(r'src="([^"]+/picture/[0-9a-f]{64})"', client.get("/run/under-way").text)
+    progress = json.loads((under_way / ".progress").read_text())
+    (under_way / ".progress").write_text(json.dumps({**progress, "images": []}))
+    client.get("/run/under-way")
+    assert {client.get(picture).status_code for picture in shown} == {200}
 
 
 def test_a_run_whose_process_was_killed(client: TestClient, runs: Path) -> None:
@@ -67,6 +86,7 @@ def test_looks_of_a_run_that_stops_early(client: TestClient, under_way: Path) ->
     assert "1/2" in text
     assert "dark - light" in text
     assert "open: |z| 1.50 of 4.30" in text
+    assert "A pair is open until its |z| reaches" in text
 
 
 def test_a_run_that_has_ended(client: TestClient) -> None:
@@ -76,6 +96,22 @@ def test_a_run_that_has_ended(client: TestClient) -> None:
     assert "dark" in text
     assert "Paired comparisons" in text
     assert "<progress" not in text
+
+
+def test_each_verdict_has_its_own_line(client: TestClient, runs: Path) -> None:
+    (own,) = json.loads((runs / "first" / "run.json").read_text())["comparisons"]
+    change_manifest(runs / "first", comparisons=[{**own, "p_adjusted": 0.5}])
+    run = load_run(runs / "first")
+    wanted = describe_verdicts(run.results, run.comparisons)
+    assert len(wanted) > 1
+    text = html.unescape(client.get("/run/first").text)
+    assert re.findall('<p class="verdict">(.*?)</p>', text) == wanted
+
+
+def test_a_long_command_is_shown_whole(client: TestClient, runs: Path) -> None:
+    words = ["t2i", "eval", *(word for number in range(40) for word in ("--model", f"folder:images-{number}"))]
+    change_manifest(runs / "first", command=words)
+    assert " ".join(words) in client.get("/run/first").text
 
 
 def test_a_run_that_failed_says_why(client: TestClient, runs: Path) -> None:
