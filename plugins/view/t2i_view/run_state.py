@@ -75,14 +75,13 @@ def read_state(run: Run) -> RunState:
     """Return the state of a run."""
     status, stopping = run.status, run.manifest.stopping
     progress, fault = _read_progress(run) if status in ("running", "interrupted") else (None, "")
-    stages = [] if progress is None else sorted(progress.stages[::-1], key=lambda stage: not stage.is_open)
     return RunState(
         run,
         status,
         describe_verdicts(run.results, run.comparisons) if run.results else [],
         list_columns(stopping) if stopping is not None else (),
         _list_looks(stopping),
-        [_show(stage) for stage in stages],
+        [] if progress is None else _list_stages(progress),
         {} if progress is None else progress.failures,
         # an image of the reader's own cache is shown only for a run that is really going on here
         progress.images if progress is not None and status == "running" else [],
@@ -95,6 +94,11 @@ def _read_progress(run: Run) -> tuple[RunProgress | None, str]:
         return read_progress(run.folder), ""
     except BadFolder as error:
         return None, str(error)
+
+
+def _list_stages(progress: RunProgress) -> list[ShownStage]:
+    newest_first = [_show(stage) for stage in reversed(progress.stages)]
+    return sorted(newest_first, key=lambda stage: not stage.is_open)
 
 
 def _show(stage: StageProgress) -> ShownStage:
