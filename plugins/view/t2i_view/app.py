@@ -25,6 +25,7 @@ from t2i_web_support.templates import read_style
 from .access import MONTH, ViewAccess
 from .comparison import (
     MANIFEST,
+    MOST_METRICS,
     MOST_MODELS,
     ModelOfRun,
     compare_with_base,
@@ -34,7 +35,7 @@ from .comparison import (
     write_compare_words,
 )
 from .listing import MOST_SCORES, STATUSES, RunQuery, answer, find_listed, make_id
-from .made_pages import MadePage, MadePages
+from .made_pages import MadePages
 from .pages import MADE_POLICY, POLICY, render, show_fault
 from .run_state import read_state
 
@@ -167,6 +168,7 @@ class _View:
             )
         shown = models[:MOST_MODELS]
         base = next((each for each in shown if each.id == request.query_params.get("base")), shown[0])
+        metrics = list_metrics(shown)
         pairs = list(
             compare_with_base(base, [each for each in shown if each != base], self._pages, patience=PATIENCE)
         )
@@ -178,7 +180,8 @@ class _View:
             models=shown,
             left_out=len(models) - len(shown),
             base=base,
-            metrics=list_metrics(shown),
+            metrics=metrics[:MOST_METRICS],
+            metrics_left_out=max(len(metrics) - MOST_METRICS, 0),
             pairs=pairs,
             level=LEVEL,
             is_pending=any(pair.rows is None for pair in pairs),
@@ -209,7 +212,7 @@ class _View:
 
     def _show_made(self, request: Request, title: str, words: Sequence[str], files: Sequence[Path]) -> Response:
         """Return a page that a command makes, or one that says that it is being made."""
-        made: MadePage | None = self._pages.find(words, files, PATIENCE)
+        made = self._pages.find(words, files, PATIENCE)
         if made is None:
             return render(request, "waiting.html", 202, title=title)
         if made.file is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from t2i_core.results.manifest import Manifest
@@ -26,6 +27,9 @@ MANIFEST = "run.json"
 
 MOST_MODELS = 12
 """Models that one page compares."""
+
+MOST_METRICS = 100
+"""Metrics under which one page compares them."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def compare_with_base(
     """Yield each model compared with the base, as far as it is known by now."""
     for other in others:
         if other.run.folder == base.run.folder:
-            yield ComparedPair(other, list(_list_own(other, base)), is_adjusted=True)
+            yield ComparedPair(other, list(islice(_list_own(other, base), MOST_METRICS)), is_adjusted=True)
             continue
         made = pages.find(write_compare_words(other, base, "--format", "json"), list_files(other, base), patience)
         patience = 0.0
@@ -140,7 +144,7 @@ def compare_with_base(
         elif made.file is None:
             yield ComparedPair(other, [], made.fault)
         else:
-            yield ComparedPair(other, list(_read_differences(made.file, other, base)))
+            yield ComparedPair(other, list(islice(_read_differences(made.file, other, base), MOST_METRICS)))
 
 
 def write_compare_words(a: ModelOfRun, b: ModelOfRun, *more: str) -> list[str]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -82,18 +82,8 @@ class RunQuery:
         descending_first = column in ("started", "score")
         orders = (f"-{column}", column) if descending_first else (column, f"-{column}")
         wanted = next((order for order in orders if order in ORDERS and order != self.order), orders[0])
-        return "/?" + urlencode({**{k: v for k, v in self.fields.items() if v}, "order": wanted})
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """The filters by the names of their fields."""
-        return {
-            "text": self.text,
-            "metric": self.metric,
-            "model": self.model,
-            "status": self.status,
-            "since": self.since,
-        }
+        fields = asdict(replace(self, order=wanted))
+        return "/?" + urlencode({name: value for name, value in fields.items() if value})
 
 
 @dataclass(frozen=True)

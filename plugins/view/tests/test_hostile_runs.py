@@ -131,6 +131,25 @@ def test_huge_fields_make_no_huge_page(client: TestClient, runs: Path) -> None:
         assert len(client.get(path).content) < 100_000, path
 
 
+def test_many_metrics_and_looks_make_no_huge_page(client: TestClient, runs: Path) -> None:
+    manifest = json.loads((runs / "first" / "run.json").read_text())
+    results = [{**each, "metric": f"m{number}"} for number in range(3000) for each in manifest["results"]]
+    comparisons = [{**each, "metric": f"m{n}"} for n in range(3000) for each in manifest["comparisons"]]
+    size = {"prompts": 4, "seeds": 2}
+    look = {**size, "images": 16, "models": [], "left": [], "pairs": []}
+    score = {"model": "dark", "score": 0.5, "ci": [0.4, 0.6], "narrow": False}
+    stopping = {
+        "until": "width=0.1", "margin": None, "plan": [size], "spending": None, "verdict": None,
+        "looks": [{**look, "scores": [score]}] * 3000,
+    }  # fmt: skip
+    change_manifest(runs / "first", results=results, comparisons=comparisons, stopping=stopping)
+    for path in ("/", "/run/first", "/compare?run=first"):
+        assert len(client.get(path).content) < 300_000, path
+    text = client.get("/compare?run=first").text
+    assert "2900 further metrics are left out" in text
+    assert text.count("(Holm)</td>") == 100
+
+
 def test_tampered_progress_is_told(client: TestClient, under_way: Path) -> None:
     (under_way / ".progress").write_text('{"written": 1.0, "stages": "<b>"}')
     text = client.get("/run/under-way").text
