@@ -16,7 +16,7 @@ from t2i_core.api.capabilities.reward import Reward
 from t2i_core.api.options import ExecutionOption, Options
 from t2i_core.api.plugin_info import Loading
 from t2i_core.api.prompt import Prompt
-from t2i_core.engine.signature import describe_seeds, digest_prompts
+from t2i_core.results.signature_line import count_prompts, count_seeds, describe_prompts, describe_seeds
 from t2i_core.testing import TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -202,13 +202,15 @@ def test_scores_of_pairs_depend_on_what_changes_the_prompts_of_each_model() -> N
 def test_the_order_of_prompts_does_not_count(prompts: list[Prompt], random: Any) -> None:
     other = list(prompts)
     random.shuffle(other)
-    assert digest_prompts(other) == digest_prompts(prompts)
-    assert digest_prompts([*prompts, CAR]) != digest_prompts(prompts)
+    assert describe_prompts(other) == describe_prompts(prompts)
+    assert describe_prompts([*prompts, CAR]) != describe_prompts(prompts)
+    assert count_prompts(f"words(2){describe_prompts(prompts)}") == len(prompts)
 
 
 @given(st.sets(st.integers(0, 99), min_size=1), st.sets(st.integers(0, 99), min_size=1))
 def test_different_seeds_are_described_differently(one: set[int], other: set[int]) -> None:
     assert (describe_seeds(sorted(one)) == describe_seeds(sorted(other))) == (one == other)
+    assert count_seeds(describe_seeds(one)) == len(one)
 
 
 def test_few_ranges_of_seeds_are_written_out() -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_ROUNDING = 1e-9
+
+
 @dataclass(frozen=True)
 class Row:
     """One measured value.
@@ -138,3 +141,8 @@ class SettledMeasure(Measure):
 
     low: float | None = None
     high: float | None = None
+
+    def holds(self, value: float) -> bool:
+        """Return whether a value lies within the bounds, which rounding may exceed a little."""
+        above = self.low is None or value >= self.low - _ROUNDING
+        return above and (self.high is None or value <= self.high + _ROUNDING)

@@ -15,10 +15,10 @@ from ..api.progress import Progress
 from ..results.look_text import describe_look, describe_stop
 from ..results.looks import StoppingRecord
 from ..results.score_difference import make_statistic, select_aggregated
+from ..results.score_estimates import make_mean
 from ..statistics.design import Floats
 from ..statistics.verdicts import Family
 from ..storage.store import Store
-from .estimates import make_mean
 from .generation import GeneratedImages
 from .job import Job
 from .look_records import DrawnSamples, record_looks

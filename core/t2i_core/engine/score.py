@@ -15,8 +15,9 @@ from ..results.numbers import make_interval, make_number
 from ..results.pair_verdict import LEVEL
 from ..results.result import Comparison, JudgeAgreement, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..results.score_difference import describe_unshared_seeds
+from ..results.score_estimates import compare_pair_scores
 from ..statistics import ONE_ANNOTATOR, ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
-from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable, find_shared_prompts
+from .estimates import Scores, compare, estimate_scores, find_incomparable, find_shared_prompts
 from .job import Job, SampleSet
 from .judge_agreement import compare_judges
 from .measurement import Measurements
@@ -308,7 +309,8 @@ def _compare_models(
     notes = []
     title = jobs[0].title
     theirs = [(job, model.label) for job in jobs if not job.is_bound for model in job.models]
-    in_pairs = compare_pairs(jobs[0], table, interval) if jobs[0].pairs else {}
+    labels = [label for _, label in theirs]
+    in_pairs = compare_pair_scores(jobs[0], labels, table, interval) if jobs[0].pairs else {}
     for (job_a, a), (job_b, b) in combinations(theirs, 2):
         compared = None
         why = find_incomparable(job_a, job_b)

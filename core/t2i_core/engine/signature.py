@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.options import select_result_options
-from ..api.prompt import Prompt
 from ..api.text import escape_control_characters
-from ..files.digest import digest_file
-from ..io.prompt_file import write_prompt
+from ..results.signature_line import describe_prompts, describe_seeds, shorten_digest
 from ..version import __version__
 from .component import Component, drop_places
 from .job import Job, Served
 from .request import Request
 from .sample import Model
-
-_DIGITS = 8
-"""Hex digits of a digest."""
-
-_MOST_RANGES = 3
-"""Seeds in more ranges than these are shown by their number and digest."""
 
 _LONGEST = 40
 """Options whose value is longer are shown by their digest."""
@@ -51,7 +41,7 @@ def make_signature(job: Job, model: Model, request: Request) -> str:
         ("version", str(metric.info.version)),
         *([(metric.dist, metric.version)] if metric.dist else []),
         *_list_options(metric),
-        ("prompts", f"{_name_prompts(job.prompts_name)}({len(job.prompts)})#{digest_prompts(job.prompts)}"),
+        ("prompts", f"{_name_prompts(job.prompts_name)}{describe_prompts(job.prompts)}"),
         *([("perturb", _name_component(model.perturbation))] if model.perturbation else []),
         *([("judge", "+".join(map(_name_judge, job.needs)))] if job.needs else []),
         ("seeds", describe_seeds(job.seeds)),
@@ -64,34 +54,6 @@ def make_signature(job: Job, model: Model, request: Request) -> str:
     return "|".join(f"{key}:{_escape(value)}" for key, value in parts)
 
 
-def digest_prompts(prompts: Iterable[Prompt]) -> str:
-    """Return the digest of what prompts say, expect and show, in whatever order."""
-    return _shorten(digest_data(sorted(map(_encode_prompt, prompts))))
-
-
-def _encode_prompt(prompt: Prompt) -> str:
-    return encode_canonically([write_prompt(prompt), [_digest_image(image) for image in prompt.images]])
-
-
-def _digest_image(path: str) -> str:
-    try:
-        return digest_file(Path(path))
-    except OSError:
-        return "missing"  # such a sample fails, with the reason
-
-
-def describe_seeds(seeds: Sequence[int]) -> str:
-    """Return seeds as `--seeds` takes them: `0-31`, `0,7`; of many ranges, their number and a digest."""
-    ordered = sorted(set(seeds))
-    starts = [seed for n, seed in enumerate(ordered) if n == 0 or ordered[n - 1] != seed - 1]
-    ends = [a for a, b in pairwise(ordered) if b != a + 1] + ordered[-1:]
-    if len(starts) > _MOST_RANGES:
-        return f"{len(ordered)}#{_shorten(digest_data(ordered))}"
-    return ",".join(
-        str(first) if first == last else f"{first}-{last}" for first, last in zip(starts, ends, strict=True)
-    )
-
-
 def _list_options(metric: Component[Any]) -> Iterator[tuple[str, str]]:
     """Yield the options that differ from their defaults, and the digest of the files that the metric reads."""
     fields = type(metric.options).model_fields
@@ -99,9 +61,9 @@ def _list_options(metric: Component[Any]) -> Iterator[tuple[str, str]]:
         if getattr(metric.options, name) != fields[name].get_default(call_default_factory=True):
             text = value if isinstance(value, str) else encode_canonically(drop_places(value))
             text = drop_places(text)
-            yield name, text if len(text) <= _LONGEST else f"#{_shorten(digest_text(text))}"
+            yield name, text if len(text) <= _LONGEST else f"#{shorten_digest(digest_text(text))}"
     if metric.info.loading.weights is not None:
-        yield "files", f"#{_shorten(metric.weights_digest)}"
+        yield "files", f"#{shorten_digest(metric.weights_digest)}"
 
 
 def _name_prompts(name: str) -> str:
@@ -123,22 +85,18 @@ def _name_judge(served: Served) -> str:
 
 
 def _name_component(component: Component[Any], note: str = "") -> str:
-    return f"{_drop_place(component.spec)}{note}#{_shorten(component.content_digest)}"
+    return f"{_drop_place(component.spec)}{note}#{shorten_digest(component.content_digest)}"
 
 
 def _name_models(models: Sequence[Model]) -> str:
     """Return the models that a metric compares with each other, on whose choice its scores depend."""
-    return f"{len(models)}#{_shorten(digest_data(sorted(map(_digest_model, models))))}"
+    return f"{len(models)}#{shorten_digest(digest_data(sorted(map(_digest_model, models))))}"
 
 
 def _digest_model(model: Model) -> str:
     """Return the digest of a model and of what changes its prompts."""
     own = model.component.content_digest
     return own if model.perturbation is None else digest_data([own, model.perturbation.content_digest])
-
-
-def _shorten(digest: str) -> str:
-    return digest[:_DIGITS]
 
 
 def _escape(text: str) -> str:

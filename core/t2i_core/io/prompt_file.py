@@ -29,9 +29,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..api.digest import digest_data
+from ..api.digest import digest_data, encode_canonically
 from ..api.errors import BadPrompts
 from ..api.prompt import Prompt
+from ..files.digest import digest_file
 from .prompt_record import ID_LENGTH, TEXT_FIELDS, PromptRecord, map_columns
 from .table import parse_json_lines, parse_table
 from .text_file import read_text
@@ -100,6 +101,22 @@ def write_prompt(prompt: Prompt) -> dict[str, Any]:
         "questions": [question.to_json() for question in prompt.questions],
     }
     return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def digest_prompts(prompts: Iterable[Prompt]) -> str:
+    """Return the SHA-256 (hex) of what prompts say, expect and show, in whatever order."""
+    return digest_data(sorted(map(_encode_prompt, prompts)))
+
+
+def _encode_prompt(prompt: Prompt) -> str:
+    return encode_canonically([write_prompt(prompt), [_digest_image(image) for image in prompt.images]])
+
+
+def _digest_image(path: str) -> str:
+    try:
+        return digest_file(Path(path))
+    except OSError:
+        return "missing"  # such a sample fails, with the reason
 
 
 def parse_prompts(records: Iterable[PromptRecord]) -> list[Prompt]:

@@ -88,11 +88,9 @@ def _find_fault(job: Measuring, unit: Unit, found: Sequence[Any]) -> str | None:
         values = np.asarray(row.values).tolist() if isinstance(row, Rows) else [float(row.value)]
         if not all(map(math.isfinite, values)):
             return f"{next(v for v in values if not math.isfinite(v))} for {row.measure!r}"
-        low = -math.inf if measure.low is None else measure.low - 1e-9
-        high = math.inf if measure.high is None else measure.high + 1e-9
-        least, most = min(values), max(values)
-        if not low <= least <= most <= high:
-            return f"{least if least < low else most} for {row.measure!r}, outside its declared range,"
+        outside = next((end for end in (min(values), max(values)) if not measure.holds(end)), None)
+        if outside is not None:
+            return f"{outside} for {row.measure!r}, outside its declared range,"
         if hidden := RESERVED & row.facets.keys():
             return f"a facet {min(hidden)!r}, the name of one of the table's columns,"
         if (strange := find_invalid_facet(row.facets)) is not None:
