@@ -11,6 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from t2i_core.api.resolver import Resolver
+from t2i_core.results.analysis import list_metrics
+from t2i_core.results.compared_model import ComparedModel, categorize, select_rows
+from t2i_core.results.numbers import make_interval, make_number
+from t2i_core.results.run import load_run
+from t2i_core.results.score_difference import make_stored_scoring
+from t2i_core.results.score_estimates import estimate_model_scores
+
 Rows = list[list[str]]
 
 
@@ -42,6 +50,20 @@ def rewrite_table(run: Path, name: str, change: Callable[[Rows], Rows]) -> None:
     text = io.StringIO(newline="")
     csv.writer(text).writerows(rows)
     write_table(run, name, text.getvalue())
+
+
+def forge_scores(run: Path, resolver: Resolver[Any]) -> None:
+    """Write the scores and intervals that a run's altered table gives, as a careful forger does."""
+    stored, manifest = load_run(run), manifest_of(run)
+    metrics = list_metrics(stored, resolver)
+    for result, written in zip(stored.results, manifest["results"], strict=True):
+        scoring = make_stored_scoring(metrics.made[result.metric])
+        rows = select_rows(ComparedModel(stored, result.label, result.label, result.by), result.metric)
+        found = estimate_model_scores(scoring, categorize(rows), stored.manifest.request.interval).scores
+        scores = {name: {"value": make_number(e.value), "ci": make_interval(e)} for name, e in found.items()}
+        headline = next(iter(scores.values()))
+        written |= {"scores": scores, "score": headline["value"], "ci": headline["ci"]}
+    write_manifest(run, manifest)
 
 
 def name_image(run: Path, name: str, digest: str) -> None:

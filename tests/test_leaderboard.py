@@ -6,9 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from hostile_runs import manifest_of, rewrite_table, write_manifest
+from hostile_runs import forge_scores, rewrite_table
+from recorded.entries import ENTRIES
+from recorded.recording import HERE, Answers
+from recorded.replay import player, run_entry
 from t2i_cli.app import app
 from t2i_core import ModelRequest, evaluate
+from t2i_leaderboard.entries import BoardEntry, list_entries, read_runs
+from t2i_registry import Registry
 from typer.testing import CliRunner
 
 pytestmark = pytest.mark.long  # draws images
@@ -35,11 +40,25 @@ def test_runs_of_the_simulator_are_ranked_and_verified(tmp_path: Path, monkeypat
         "measurements.csv",
         lambda rows: [rows[0], *([*row[:-1], "1.0"] if row[-2] == "tiam" else row for row in rows[1:])],
     )
-    manifest = manifest_of(run)
-    manifest["results"][0]["score"] = 1.0
-    write_manifest(run, manifest)
+    forge_scores(run, Registry())
     told = runner.invoke(app, ["leaderboard", "whole", "none", "--out", "other", "--verify", "6"])
     assert told.exit_code == 11
     assert "t2i-runs/none: none, prompt '" in told.stderr
     assert "tiam tiam: 1 in the run, 0 when judged anew" in told.stderr
     assert not Path("other").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["tiam-colours", "elo-oracle", "fid", "captions", "isp", "several", "bias", "winoground"]
+)
+def test_honest_runs_of_every_kind_of_metric_are_on_boards(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(HERE)
+    (entry,) = (each for each in ENTRIES if each.name == name)
+    run_entry(entry, player(Answers.read()), tmp_path / "run")
+    (run,), _ = read_runs([tmp_path / "run"])
+    found = list(list_entries(run, Registry()))
+    assert found
+    assert all(isinstance(each, BoardEntry) for each in found), found

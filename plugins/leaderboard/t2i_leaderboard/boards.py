@@ -126,7 +126,7 @@ def name_models(entries: Sequence[BoardEntry]) -> dict[str, str]:
     newest = {entry.identity: entry for entry in sorted(entries, key=lambda entry: entry.order)}
     names = {identity: entry.result.label for identity, entry in newest.items()}
     models = {identity: entry.result.model for identity, entry in newest.items()}
-    runs = {identity: entry.run.folder.name for identity, entry in newest.items()}
+    runs = {identity: entry.run.name for identity, entry in newest.items()}
     numbers = {identity: str(number) for number, identity in enumerate(newest, 1)}
     for suffixes in (models, runs, numbers):
         shared = {name for name, count in Counter(names.values()).items() if count > 1}
@@ -173,7 +173,7 @@ def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, s
         rows.append(row)
     left_out = [
         LeftOut(
-            entry.run.path,
+            entry.run.name,
             describe_difference(entry.conditions.settings, settings),
             title,
             entry.result.label,
@@ -214,10 +214,14 @@ def _mark_samples(entry: BoardEntry, usual: Parts) -> list[str]:
     """Return notes on prompts and seeds that differ from the usual ones, and on seeds that are not shared."""
     own, others = dict(entry.conditions.samples), dict(usual)
     marks = [
-        f"other {key} ({value}): compared only on what both models have"
+        f"other {key} than most models here ({value}): the scores do not compare, the paired differences do"
         for key, value in own.items()
         if value != others.get(key)
     ]
+    if entry.result.n_missing:
+        marks.append(f"{entry.result.n_missing} of its samples are missing")
+    if entry.unchecked:
+        marks.append(entry.unchecked)
     if entry.model.unshared_seeds is not None:
         marks.append(f"seeds are not shared: {entry.model.unshared_seeds}")
     return marks

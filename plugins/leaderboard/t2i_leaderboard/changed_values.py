@@ -12,15 +12,12 @@ from typing import Any
 import pandas as pd
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.metric import PromptMetric
-from t2i_core.results.compared_model import ComparedModel, select_rows
 
 from .entries import BoardEntry
+from .sample_checks import Cell, list_cells, select_own_rows
 
 TOLERANCE = 1e-3
 """Values that differ by more than this, of values above 1 relatively, are reported."""
-
-Cell = tuple[str, int]
-"""The id of a prompt, and a seed."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +54,9 @@ def list_invented(entry: BoardEntry) -> Iterator[ChangedValue]:
     """Yield the values of samples that have no image in the run."""
     samples = entry.run.samples()
     ok = samples[(samples["model"] == entry.result.label) & (samples["status"] == "ok")]
-    cells = {(prompt, int(seed)) for prompt, seed in zip(ok["prompt"], ok["seed"], strict=True)}
+    cells = list_cells(ok)
     prompts = {prompt for prompt, _ in cells} if isinstance(entry.scoring.instance, PromptMetric) else set()
-    for prompt, seed, measure, value in _iterate_values(_select_own_rows(entry)):
+    for prompt, seed, measure, value in _iterate_values(select_own_rows(entry.run, entry.result)):
         if prompt not in prompts if seed is None else (prompt, seed) not in cells:
             yield describe_change(
                 entry, _name(prompt, seed), measure, "", _write(value), "a value without an image"
@@ -68,7 +65,7 @@ def list_invented(entry: BoardEntry) -> Iterator[ChangedValue]:
 
 def compare_rows(entry: BoardEntry, images: Collection[Cell], anew: pd.DataFrame) -> Iterator[ChangedValue]:
     """Yield the values of the drawn samples that differ."""
-    own = _select_own_rows(entry)
+    own = select_own_rows(entry.run, entry.result)
     by_prompt = isinstance(entry.scoring.instance, PromptMetric)
     stored, now = (_collect_values(table, images, by_prompt) for table in (own, anew))
     if not now:
@@ -93,12 +90,6 @@ def _collect_values(
         if (by_prompt and prompt in prompts) if seed is None else (prompt, seed) in images:
             found.setdefault((_name(prompt, seed), measure), []).append(value)
     return {key: sorted(values) for key, values in found.items()}
-
-
-def _select_own_rows(entry: BoardEntry) -> pd.DataFrame:
-    """Return the rows of a score in its run's table."""
-    result = entry.result
-    return select_rows(ComparedModel(entry.run, result.label, result.label, result.by), result.metric)
 
 
 def _iterate_values(table: pd.DataFrame) -> Iterator[tuple[str, int | None, str, float]]:

@@ -17,6 +17,10 @@ def _tell(message: str) -> None:
     print(escape_control_characters(message), file=sys.stderr)
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 @app.command(
     epilog=write_examples(
         "t2i leaderboard t2i-runs/* --out board",
@@ -83,5 +87,5 @@ def leaderboard(
     if not boards:
         raise BadFolder("none of these runs has a score for a board; the reasons are above")
     write_site(boards, left_out, verified, out, title)
-    scores = sum(len(board.rows) for board in boards)
-    _tell(f"{out / 'index.html'}: {scores} scores on {len(boards)} boards")
+    scores = _count(sum(len(board.rows) for board in boards), "score")
+    _tell(f"{out / 'index.html'}: {scores} on {_count(len(boards), 'board')}")

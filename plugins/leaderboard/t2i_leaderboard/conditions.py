@@ -24,6 +24,11 @@ class Conditions:
     samples: Parts
 
 
+def read_parts(signature: str) -> Parts:
+    """Return the parts of a signature line."""
+    return tuple((key, value) for key, _, value in (part.partition(":") for part in signature.split("|")))
+
+
 def read_conditions(signature: str, dist: str, same_samples: bool) -> Conditions:
     """Return the conditions that a signature line states.
 
@@ -36,7 +41,7 @@ def read_conditions(signature: str, dist: str, same_samples: bool) -> Conditions
         same_samples: True if scores depend on the number of images, or on the other prompts or models, so that
             prompts and seeds count as settings.
     """
-    parts = [(key, value) for key, _, value in (part.partition(":") for part in signature.split("|"))]
+    parts = read_parts(signature)
     places = {key: n for n, (key, _) in enumerate(parts)}  # the last of a key: options stand before these parts
     settings: list[tuple[str, str]] = []
     samples: list[tuple[str, str]] = []

@@ -193,8 +193,10 @@ def _describe_row(board: Board, row: BoardRow, checks: Checks) -> dict[str, Any]
         "n_prompts": result.n_prompts_ok,
         "n_samples": result.n_ok,
         "n_failed": result.n_failed,
+        "n_missing": result.n_missing,
+        "n_excluded": result.n_excluded,
         "compared": row.compared,
-        "run": row.entry.run.folder.name,
+        "run": row.entry.run.name,
         "date": row.entry.date,
         "signature": result.signature,
         "verification": _describe_check(checks, row.entry) or None,
@@ -202,7 +204,7 @@ def _describe_row(board: Board, row: BoardRow, checks: Checks) -> dict[str, Any]
         "history": [
             {
                 "date": entry.date,
-                "run": entry.run.folder.name,
+                "run": entry.run.name,
                 "score": entry.result.score,
                 "ci": list(entry.result.ci or (None, None)),
             }
@@ -234,7 +236,7 @@ def _describe_site(
 
 def _describe_left_out(each: LeftOut) -> dict[str, Any]:
     return {
-        "run": each.run.name,
+        "run": each.run,
         "metric": each.metric,
         "model": each.model,
         "reason": each.reason,

@@ -21,10 +21,11 @@ from t2i_core.api.prompt import Prompt
 from t2i_core.api.resolver import Resolver
 from t2i_core.files.image_file import DamagedImage
 
-from .changed_values import Cell, ChangedValue, compare_rows, describe_change, list_invented
+from .changed_values import ChangedValue, compare_rows, describe_change, list_invented
 from .conditions import describe_difference, read_conditions
 from .entries import BoardEntry
 from .judge_safety import check_judges, select_options
+from .sample_checks import Cell, select_lost_rows, select_own_rows
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,8 @@ def _check_metric(entry: BoardEntry) -> None:
         raise BadFolder("the metric measures sets of images or pairs of models, which single images cannot verify")
     if any(need.source == "model" for need in instance.needs):
         raise BadFolder("the model itself gives the answers")
+    if entry.unchecked:
+        raise BadFolder(entry.unchecked)
 
 
 def _draw_images(entry: BoardEntry, number: int) -> dict[Cell, Image]:
@@ -155,9 +158,9 @@ def _shuffle(items: Iterable[Any]) -> list[Any]:
 
 def _list_prompts(entry: BoardEntry) -> set[str]:
     """Return the ids of the prompts that the metric measures, whether it has a value for them or not."""
-    tables = [entry.run.measurements(), entry.run.failures()]
-    own = [t[(t["metric"] == entry.result.metric) & (t["model"] == entry.result.label)] for t in tables if len(t)]
-    return {str(prompt) for table in own for prompt in table["prompt"].dropna().unique()}
+    run, result = entry.run, entry.result
+    tables = select_own_rows(run, result), select_lost_rows(run, result, [result.label])
+    return {str(prompt) for table in tables for prompt in table["prompt"].dropna().unique()}
 
 
 def _judge(

@@ -19,6 +19,7 @@ from t2i_core.api import (
     MetricInfo,
     Need,
     Options,
+    PairMetric,
     Prompt,
     PromptSourceInfo,
     Row,
@@ -65,6 +66,22 @@ class Dark(Bright):
         yield Row("dark", 1 - unit.one().one("reward").value / 255)
 
 
+class Duel(PairMetric):
+    needs = (Need("reward", "reward", queries=lambda pair: [each.query_with_text() for each in pair]),)
+
+    def measure(self, unit: Any) -> Iterator[Row]:
+        first, second = unit.one().all("reward")
+        yield Row("duel", float(first.value > second.value))
+
+    def aggregate(self, table: Any, weights: Any) -> dict[str, float]:
+        first, second, value = (table[name].to_numpy() for name in ("model_a", "model_b", "value"))
+        sides = {label: (first == label, second == label) for label in {*first, *second}}
+        return {
+            label: float((weights * (a * value + b * (1 - value))).sum() / (weights * (a | b)).sum())
+            for label, (a, b) in sides.items()
+        }
+
+
 BRIGHT = MetricInfo(
     name="bright",
     summary="Bright?",
@@ -79,6 +96,9 @@ DARK = MetricInfo(
     name="dark", summary="Dark?", options=BrightOptions, create=Dark,
     measures=(Measure("dark", "Mean darkness.", low=0, high=1, higher_is_better=False),),
 )  # fmt: skip
+DUEL = MetricInfo(
+    name="duel", summary="Brighter?", create=Duel, measures=(Measure("duel", "Share of wins.", low=0, high=1),),
+)  # fmt: skip
 PAINT = GeneratorInfo(name="paint", summary="Squares.", options=PaintOptions, create=Painter)
 PROMPTS = PromptSourceInfo(
     name="words",
@@ -86,7 +106,7 @@ PROMPTS = PromptSourceInfo(
     prompts=lambda setup: [Prompt(id=f"p{n}", text=f"square {n}") for n in range(8)],
 )
 PARTS = (PAINT, PROMPTS, TEST_JUDGE)
-RESOLVER = StaticResolver(BRIGHT, DARK, *PARTS)
+RESOLVER = StaticResolver(BRIGHT, DARK, DUEL, *PARTS)
 
 
 def paint_run(

@@ -108,8 +108,8 @@ def test_other_seeds_and_prompts_are_compared_on_shared_samples_and_marked(tmp_p
     site = write(*runs, some, none)
     rows = {row["model"]: row for row in site.board("dark")["rows"]}
     assert (rows["a"]["compared"], rows["d"]["compared"], rows["e"]["compared"]) == (3, 3, 0)
-    assert rows["d"]["marks"][0].startswith("other prompts (words(5)#")
-    assert rows["d"]["marks"][1] == "other seeds (1-3): compared only on what both models have"
+    assert rows["d"]["marks"][0].startswith("other prompts than most models here (words(5)#")
+    assert rows["d"]["marks"][1].startswith("other seeds than most models here (1-3): ")
     assert "not compared with a: they share no prompts with the same seeds" in rows["e"]["marks"]
     assert (rows["e"]["rank_first"], rows["e"]["rank_last"]) == (1, 5)
     pair = next(each for each in site.board("dark")["comparisons"] if {each["a"], each["b"]} == {"a", "d"})
@@ -133,8 +133,29 @@ def test_the_newest_run_of_a_model_counts_and_the_others_are_its_history(tmp_pat
     assert [each["run"] for each in row["history"]] == ["old", "new"]
     page = next(site.folder.glob("model-grey*new*.html"))
     assert '<svg class="history"' in page.read_text(encoding="utf-8")
-    assert "other scores and the counts are as the run records them" in page.read_text(encoding="utf-8")
+    assert "computed again from the tables of the run" in page.read_text(encoding="utf-8")
     assert not any("weights" in mark for mark in row["marks"])
+
+
+@pytest.mark.long
+def test_runs_in_folders_of_one_name_are_told_apart(tmp_path: Path, write: Write) -> None:
+    runs = [
+        paint_run(tmp_path / who / "run", "grey", level, ["dark"]) for who, level in (("ann", 90), ("bob", 150))
+    ]
+    (tmp_path / "cid" / "run").mkdir(parents=True)
+    other = paint_run(tmp_path / "other", "light", 200, ["dark"])
+    site = write(*runs, tmp_path / "cid" / "run", other)
+    assert "3 scores on 1 board\n" in site.said
+    assert [each["run"] for each in site.data["left_out"]] == ["cid/run"]
+    rows = {row["run"]: row for row in site.board("dark")["rows"]}
+    assert set(rows) == {"ann/run", "bob/run", "other"}
+    assert rows["ann/run"]["model"] == "grey (paint) (ann/run)"
+    table = list(csv.DictReader((site.folder / "leaderboard.csv").open(encoding="utf-8")))
+    assert {row["run"] for row in table} == set(rows)
+    page = (site.folder / "metric-dark.html").read_text(encoding="utf-8")
+    assert "<td>ann/run</td>" in page
+    assert "<td>bob/run</td>" in page
+    assert "1 score on 1 board\n" in write(other, out="one").said
 
 
 @pytest.mark.long

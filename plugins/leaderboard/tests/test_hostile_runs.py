@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_runs import name_image, rewrite_table, write_manifest
+from hostile_runs import forge_scores, name_image, rewrite_table, write_manifest, write_table
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import load_run
+from t2i_core.results.signature_line import describe_prompts
 from t2i_core.testing import TEST_JUDGE
 from t2i_leaderboard.interval_plot import plot_intervals
 from t2i_leaderboard.judge_safety import select_options
 
-from plugins.leaderboard.tests.conftest import SCRIPT, Write, paint_run
+from plugins.leaderboard.tests.conftest import RESOLVER, SCRIPT, Write, paint_run
 
 pytestmark = pytest.mark.long  # each test writes a site
 
@@ -60,8 +64,8 @@ def test_verification_tells_run_sample_and_both_values(run: Path, eight: list[Pa
         return [header, *others]
 
     rewrite_table(run, "measurements.csv", raise_all)
-    change_result(run, score=1.0)
-    assert write(run).code == 0  # the rows give the score
+    forge_scores(run, RESOLVER)
+    assert write(run).data["left_out"] == []
     told = write(run, "--verify", "100", out="refused")
     assert told.code == 11
     assert "theirs: model 3, prompt 'p" in told.said
@@ -69,28 +73,202 @@ def test_verification_tells_run_sample_and_both_values(run: Path, eight: list[Pa
     assert not told.folder.exists()
 
 
-@pytest.mark.parametrize("seed", ["0", ""], ids=["seed", "no seed"])
-def test_values_without_an_image_are_told(run: Path, write: Write, seed: str) -> None:
-    values: list[float] = []
-
-    def invent(rows: list[list[str]]) -> list[list[str]]:
+def test_values_without_an_image_are_told(run: Path, write: Write) -> None:
+    def lose_images(rows: list[list[str]]) -> list[list[str]]:
         header, *others = rows
-        own = [row for row in others if row[header.index("metric")] == "bright"]
-        prompt, changes = header.index("prompt"), {"seed": seed, "value": "1.0"}
-        for n in range(50):
-            row = [changes.get(name, cell) for name, cell in zip(header, own[0], strict=True)]
-            row[prompt] = f"x{n}" if seed else row[prompt]
-            own.append(row)
-        values.extend(float(row[header.index("value")]) for row in own)
-        return [header, *(row for row in others if row not in own), *own]
+        lost = {"status": "failed", "reason": "lost", "image": "", "digest": "", "width": "", "height": ""}
+        for row in others[:9]:
+            row[:] = [lost.get(name, cell) for name, cell in zip(header, row, strict=True)]
+        return [header, *others]
 
-    rewrite_table(run, "measurements.csv", invent)
-    change_result(run, score=sum(values) / len(values))
-    assert write(run).code == 0  # the rows give the score
+    rewrite_table(run, "samples.csv", lose_images)
     told = write(run, "--verify", "1", out="refused")
     assert told.code == 11
-    assert told.said.count("bright bright: 1 in the run, a value without an image") == 50
+    assert told.said.count("in the run, a value without an image") == 2 * 9  # of each metric
     assert not told.folder.exists()
+
+
+def test_invented_samples_are_left_out(run: Path, write: Write, eight: list[Path]) -> None:
+    def invent(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        own = next(row for row in others if row[header.index("metric")] == "bright")
+        changes = {"prompt": "x", "cluster": "x", "value": "1.0"}
+        return [*rows, [changes.get(name, cell) for name, cell in zip(header, own, strict=True)]]
+
+    rewrite_table(run, "measurements.csv", invent)
+    forge_scores(run, RESOLVER)
+    (left_out,) = write(run, eight[0]).data["left_out"]
+    assert left_out["metric"] == "bright"
+    assert left_out["reason"].startswith(
+        "the run records n_prompts_ok 8, but its tables and signature line give 9"
+    )
+    change_result(run, n_prompts_ok=9)
+    (left_out,) = write(run, eight[0]).data["left_out"]
+    assert left_out["reason"].startswith("the measured and the failed samples are not those of the signature line")
+
+
+def test_repeated_values_are_left_out(run: Path, write: Write, eight: list[Path]) -> None:
+    def repeat(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        best = next(row for row in others if row[header.index("value")] == "1.0")
+        return [*rows, best, best]
+
+    rewrite_table(run, "measurements.csv", repeat)
+    forge_scores(run, RESOLVER)
+    (left_out,) = write(run, eight[0]).data["left_out"]
+    assert left_out["metric"] == "bright"
+    assert "2 rows have the same place as another row, the first of them prompt p" in left_out["reason"]
+
+
+def test_values_outside_of_the_range_of_a_measure_are_left_out(run: Path, write: Write, eight: list[Path]) -> None:
+    def raise_one(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        metric, value = header.index("metric"), header.index("value")
+        next(row for row in others if row[metric] == "dark")[value] = "-0.5"
+        return rows
+
+    rewrite_table(run, "measurements.csv", raise_one)
+    (left_out,) = write(run, eight[0]).data["left_out"]
+    assert left_out["metric"] == "dark"
+    assert left_out["reason"].endswith("a value of dark is -0.5, outside of its range")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("ci", [0.4, 0.5]),
+        ("n_prompts", 800),
+        ("n_seeds", 300),
+        ("n_ok", 2400),
+        ("n_prompts_ok", 800),
+        ("n_failed", 3),
+        ("n_missing", 3),
+        ("n_excluded", 3),
+        ("scores", {"bright": {"value": 0.9, "ci": [0.8, 1.0]}}),
+    ],
+)
+def test_intervals_and_counts_that_the_tables_do_not_give_are_left_out(
+    run: Path, eight: list[Path], write: Write, field: str, value: Any
+) -> None:
+    change_result(run, **{field: value})
+    site = write(run, eight[0])
+    (left_out,) = site.data["left_out"]
+    assert (left_out["run"], left_out["metric"]) == ("theirs", "bright")
+    assert site.names("bright") == ["model 0"]
+
+
+def test_samples_that_are_hidden_are_left_out(run: Path, write: Write, eight: list[Path]) -> None:
+    def hide_worst(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        metric, value = header.index("metric"), header.index("value")
+        return [header, *(row for row in others if row[metric] != "bright" or row[value] == "1.0")]
+
+    rewrite_table(run, "measurements.csv", hide_worst)
+    forge_scores(run, RESOLVER)
+    ok, prompts = load_run(run).measurements(), load_run(run).results[0].n_prompts
+    own = ok[ok["metric"] == "bright"]
+    change_result(run, n_ok=len(own), n_prompts_ok=own["prompt"].nunique(), n_missing=3 * prompts - len(own))
+    (left_out,) = write(run, eight[0]).data["left_out"]
+    assert left_out["reason"].startswith("the run records n_missing ")
+
+
+@pytest.mark.parametrize(("key", "value"), [("interval", "seeds"), ("noise", "per-prompt")])
+def test_a_run_that_changes_what_its_interval_rests_on_is_left_out(
+    run: Path, write: Write, eight: list[Path], key: str, value: str
+) -> None:
+    content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    content["request"][key] = value
+    write_manifest(run, content)
+    site = write(run, eight[0])
+    assert {each["run"] for each in site.data["left_out"]} == {"theirs"}
+    assert all(f"but the run records {value}" in each["reason"] for each in site.data["left_out"])
+
+
+@pytest.fixture
+def duels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run of a metric of pairs."""
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    models = [
+        ModelRequest("paint", label, {"level": level}) for label, level in (("a", 90), ("b", 110), ("c", 150))
+    ]
+    evaluate("duel", models, prompts="words", seeds=3, resolver=RESOLVER, progress=False, out=tmp_path / "duels")
+    return tmp_path / "duels"
+
+
+def test_scores_of_pairs_are_computed_again(duels: Path, write: Write) -> None:
+    stored = load_run(duels)
+    site = write(duels, "--verify", "1")
+    assert {row["model"]: row["score"] for row in site.board("duel")["rows"]} == {
+        result.label: result.score for result in stored.results
+    }
+    assert {row["verification"][:12] for row in site.board("duel")["rows"]} == {"not verified"}
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value", "reason"),
+    [
+        ("results", "score", 0.99, "the run records the score 0.99, but its measured values give "),
+        ("results", "ci", [0.1, 0.11], "the run records the interval of the score [0.1, 0.11], but "),
+        ("results", "n_failed", 7, "the run records n_failed 7, but its tables and signature line give 0"),
+        ("comparisons", "diff", 0.9, "the run records the difference of a and b 0.9, but "),
+        ("comparisons", "p_unadjusted", 0.9, "the run records the p-value of a and b 0.9, but "),
+    ],
+)
+def test_altered_numbers_of_pairs_are_left_out(
+    duels: Path, write: Write, eight: list[Path], part: str, field: str, value: Any, reason: str
+) -> None:
+    content = json.loads((duels / "run.json").read_text(encoding="utf-8"))
+    content[part][0][field] = value
+    write_manifest(duels, content)
+    left_out = write(duels, eight[0]).data["left_out"]
+    assert [each["model"] for each in left_out] == ["a", "b", "c"]
+    assert all(each["reason"].startswith(reason) for each in left_out)
+
+
+def alter_prompts(run: Path) -> None:
+    """Give the first prompt another text, in its file and in the table of samples."""
+    lines = (run / "prompts.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    write_table(run, "prompts.jsonl", "".join([lines[0].replace("square 0", "circle 0"), *lines[1:]]))
+    rewrite_table(run, "samples.csv", lambda rows: [[c.replace("square 0", "circle 0") for c in r] for r in rows])
+
+
+def test_prompts_that_are_not_those_of_the_signature_line_are_told(
+    run: Path, write: Write, eight: list[Path]
+) -> None:
+    alter_prompts(run)
+    site = write(run, eight[0], "--verify", "1")
+    assert site.names("bright") == ["model 0"]
+    assert all(
+        "the run's prompts are not those of the signature line" in e["reason"] for e in site.data["left_out"]
+    )
+    assert len(site.data["left_out"]) == 2
+
+
+def test_prompts_that_were_altered_with_their_digest_are_marked(
+    run: Path, write: Write, eight: list[Path]
+) -> None:
+    alter_prompts(run)
+    content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    described = describe_prompts(load_run(run).prompts())
+    for result in content["results"]:
+        result["signature"] = re.sub(r"\(8\)#\w+", described, result["signature"])
+    write_manifest(run, content)
+    site = write(run, eight[0], eight[1])
+    row = next(row for row in site.board("dark")["rows"] if row["run"] == "theirs")
+    assert row["marks"][0].startswith(f"other prompts than most models here (words{described}): ")
+    assert row["marks"][0] in html.unescape((site.folder / "index.html").read_text(encoding="utf-8"))
+    pairs = {each["n"] for each in site.board("dark")["comparisons"] if "model 3" in (each["a"], each["b"])}
+    assert pairs == {7 * 3}
+
+
+def test_a_run_without_its_prompts_is_marked_and_not_verified(run: Path, write: Write, eight: list[Path]) -> None:
+    content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    del content["files"]["prompts.jsonl"]
+    write_manifest(run, content)
+    site = write(run, eight[0], "--verify", "1")
+    (row,) = (row for row in site.board("dark")["rows"] if row["run"] == "theirs")
+    assert row["marks"][0].startswith("prompts are not checked: ")
+    assert row["verification"].startswith("not verified: prompts are not checked: ")
 
 
 def test_an_altered_image_is_told(run: Path, write: Write) -> None:

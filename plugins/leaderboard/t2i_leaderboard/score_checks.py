@@ -1,0 +1,234 @@
+"""Checks of a score that a run records against the run's own tables, before any judge is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import combinations
+from math import isclose, isfinite, nan
+
+import pandas as pd
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.metric import Metric, PairMetric, PromptMetric, SetMetric
+from t2i_core.results.compared_model import categorize
+from t2i_core.results.manifest import ModelRecord
+from t2i_core.results.result import Result
+from t2i_core.results.run import Run
+from t2i_core.results.score_difference import StoredScoring, select_whole_sets
+from t2i_core.results.score_estimates import compare_pair_scores, estimate_model_scores, estimate_pair_scores
+from t2i_core.statistics import Estimate, PairedDifference
+
+from .conditions import read_parts
+from .sample_checks import CHANGED, check_samples, select_own_rows
+
+_RESAMPLED = 0.1
+"""Ends of a resampled interval may differ by this share of its width: another NumPy may draw other numbers."""
+
+_RESAMPLED_P = 0.01
+"""p-values of resampled differences may differ by this, for the same reason."""
+
+_NOT_VALUES = ("value", "because")
+"""Columns that do not tell a row from others."""
+
+
+def check_score(run: Run, result: Result, scoring: StoredScoring) -> str:
+    """Check a score with its interval and its counts, which is not one of pairs, against the run's tables.
+
+    Args:
+        run: The run.
+        result: The score.
+        scoring: The rules of its metric.
+
+    Returns:
+        Why its prompts cannot be checked; empty if they are those of the signature line.
+
+    Raises:
+        BadFolder: If they contradict each other.
+    """
+    own = select_own_rows(run, result)
+    _check_settings(run, result)
+    with _refuse_misfits(run):
+        _check_rows(run, own, scoring)
+        fitting = _match_noise(run, [run.manifest.models[result.label]], scoring)
+        found = estimate_model_scores(fitting, categorize(own), run.manifest.request.interval)
+        _compare_scores(result, found.scores, found.own)
+        return check_samples(run, result, scoring, own, [result.label])
+
+
+def check_pairs(run: Run, results: Sequence[Result], scoring: StoredScoring) -> str:
+    """Check the scores, intervals and differences of models that were measured in pairs, as `check_score` does.
+
+    Args:
+        run: The run.
+        results: The scores of all models under the metric and its judges.
+        scoring: The rules of the metric.
+    """
+    first = results[0]
+    table = run.measurements()
+    own = table[table["metric"] == first.metric]
+    own = own if first.by is None else own[own["by"] == first.by]
+    own = own.drop(columns=["metric", "by"], errors="ignore").dropna(axis="columns", how="all")
+    labels, interval = [result.label for result in results], run.manifest.request.interval
+    with _refuse_misfits(run):
+        _check_rows(run, own, scoring)
+        if isinstance(scoring.instance, PairMetric):
+            scoring.instance.set_models(labels)
+        fitting = _match_noise(run, [run.manifest.models[label] for label in labels], scoring)
+        rows = categorize(own)
+        found = estimate_pair_scores(fitting, labels, rows, interval)
+        _compare_differences(run, first, compare_pair_scores(fitting, labels, rows, interval))
+        others = {name: estimate for name, estimate in found.items() if name not in labels}
+        named = own.assign(model=own["model_a"] + " | " + own["model_b"])
+        notes = []
+        for result in results:
+            _check_settings(run, result)
+            rated = {scoring.measures[0].name: found[result.label], **others} if result.label in found else {}
+            _compare_scores(result, rated, rated)
+            pairs = [" | ".join(pair) for pair in combinations(labels, 2) if result.label in pair]
+            notes.append(check_samples(run, result, scoring, named[named["model"].isin(pairs)], pairs))
+        return next(filter(None, notes), "")
+
+
+def _check_settings(run: Run, result: Result) -> None:
+    """Check the settings by which a score is computed again.
+
+    Raises:
+        BadFolder: If they are not those of the signature line, or the score has no such line.
+    """
+    if not result.signature:
+        raise BadFolder("the run has no signature line, because an earlier version of t2i wrote it; repeat it")
+    line, request = dict(read_parts(result.signature)), run.manifest.request
+    for key, own in (("interval", request.interval), ("noise", request.noise)):
+        if line.get(key) != own:
+            raise BadFolder(f"the signature line says {key} {line.get(key)}, but the run records {own}; {CHANGED}")
+
+
+@contextmanager
+def _refuse_misfits(run: Run) -> Iterator[None]:
+    """Raise BadFolder if no score can be computed from a run's tables."""
+    try:
+        yield
+    except (ValueError, KeyError) as error:
+        raise BadFolder(f"{run.path}: its tables and signature line do not fit each other ({error})") from error
+
+
+def _match_noise(run: Run, models: Iterable[ModelRecord], scoring: StoredScoring) -> StoredScoring:
+    """Return the rules for these models, whose images of one seed may have nothing in common."""
+    shared = run.manifest.request.noise == "shared" and all(model.unshared_seeds is None for model in models)
+    return replace(scoring, shares_seeds=shared)
+
+
+def _check_rows(run: Run, own: pd.DataFrame, scoring: StoredScoring) -> None:
+    """Raise BadFolder if rows are none that the metric could give."""
+    if own.empty:
+        raise BadFolder("the run has no measured values of this score")
+    file = run.path / "measurements.csv"
+    of_sets = isinstance(scoring.instance, SetMetric)
+    for name in _list_columns(scoring.instance):
+        if name not in own or (own[name].isna().any() and not of_sets):
+            raise BadFolder(f"{file}: rows of this score have no {name}")
+    measures = {measure.name: measure for measure in scoring.measures}
+    for name in own["measure"].unique():
+        rows, measure = own[own["measure"] == name], measures.get(name)
+        if measure is None:
+            raise BadFolder(f"{file}: {name} is not a measure of the metric")
+        outside = next((end for end in (rows["value"].min(), rows["value"].max()) if not measure.holds(end)), None)
+        if outside is not None:
+            raise BadFolder(f"{file}: a value of {name} is {outside:.6g}, outside of its range")
+        blocks = list(select_whole_sets(rows)["left_out"]) if of_sets else ["none"]
+        if "none" not in blocks or len(set(blocks)) != len(blocks):
+            raise BadFolder(f"{file}: {name} does not have one row of all images and one of each block")
+    twice = own[own.duplicated([column for column in own if column not in _NOT_VALUES])]
+    if len(twice):
+        where = {name: twice.iloc[0][name] for name in ("prompt", "seed", "measure") if name in own}
+        raise BadFolder(
+            f"{file}: {len(twice)} rows have the same place as another row, the first of them "
+            f"{', '.join(f'{name} {value}' for name, value in where.items())}"
+        )
+
+
+def _list_columns(metric: Metric) -> tuple[str, ...]:
+    """Return the columns that all rows of a metric have."""
+    if isinstance(metric, SetMetric):
+        return "left_out", "seeds"
+    if isinstance(metric, PromptMetric):
+        return "prompt", "cluster"
+    pair = ("model_a", "model_b") if isinstance(metric, PairMetric) else ()
+    return "prompt", "cluster", "seed", *pair
+
+
+def _compare_scores(result: Result, found: Mapping[str, Estimate], resampled: Collection[str]) -> None:
+    """Compare the scores that a result records with those that the run's rows give.
+
+    Args:
+        result: The result.
+        found: The scores of the rows by name, the headline first.
+        resampled: Names of scores whose intervals may be resampled.
+
+    Raises:
+        BadFolder: If they differ.
+    """
+    if list(result.scores) != list(found):
+        raise BadFolder(
+            f"the run records the scores {', '.join(result.scores)}, but its measured values give "
+            f"{', '.join(found)}; {CHANGED}"
+        )
+    recorded = [(f" {name}", name, score.value, score.ci) for name, score in result.scores.items()]
+    recorded.insert(0, ("", next(iter(found), ""), result.score, result.ci or [None, None]))
+    for where, name, value, ci in recorded:
+        again = found.get(name)
+        number, ends = (nan, (nan, nan)) if again is None else (again.value, (again.lo, again.hi))
+        slack = _RESAMPLED * (ends[1] - ends[0]) if name in resampled else 0.0
+        _compare_numbers(f"score{where}", [value], [number])
+        _compare_numbers(f"interval of the score{where}", ci, ends, slack)
+
+
+def _compare_differences(run: Run, of: Result, found: Mapping[tuple[str, str], PairedDifference]) -> None:
+    """Compare the differences that a run records under the metric of a result with those that its rows give."""
+    for each in run.comparisons:
+        if (each.metric, each.by) == (of.metric, of.by):
+            again = found.get((each.a, each.b))
+            if again is None:
+                raise BadFolder(
+                    f"the run records a difference of {each.a} and {each.b}, which its values do not give"
+                )
+            where = f" of {each.a} and {each.b}"
+            _compare_numbers(f"difference{where}", [each.diff], [again.diff])
+            slack = _RESAMPLED * (again.hi - again.lo)
+            _compare_numbers(f"interval of the difference{where}", each.ci, [again.lo, again.hi], slack)
+            _compare_numbers(f"p-value{where}", [each.p_unadjusted], [again.p], _RESAMPLED_P)
+
+
+def _compare_numbers(
+    what: str, recorded: Sequence[float | None], found: Sequence[float], slack: float = 0.0
+) -> None:
+    """Compare numbers that a run records with those that its rows give.
+
+    Args:
+        what: What they are, in words.
+        recorded: The run's numbers.
+        found: Those of its rows.
+        slack: Difference that is allowed beyond rounding.
+
+    Raises:
+        BadFolder: If they differ.
+    """
+    if not all(_is_equal(own, other, slack) for own, other in zip(recorded, found, strict=True)):
+        raise BadFolder(
+            f"the run records the {what} {_write(recorded)}, but its measured values give {_write(found)}; "
+            f"{CHANGED}"
+        )
+
+
+def _is_equal(recorded: float | None, again: float, slack: float) -> bool:
+    """Return whether a recorded number, None if it is missing, is the one that is found again."""
+    if recorded is None or not isfinite(again):
+        return recorded is None and not isfinite(again)
+    return isclose(recorded, again, rel_tol=1e-6, abs_tol=max(1e-9, slack))
+
+
+def _write(numbers: Sequence[float | None]) -> str:
+    """Return one number, or the ends of an interval, in words."""
+    words = ["none" if each is None or not isfinite(each) else f"{each:.6g}" for each in numbers]
+    return words[0] if len(words) == 1 else f"[{', '.join(words)}]"
