@@ -49,8 +49,10 @@ class MadePage:
 
     @property
     def is_stale(self) -> bool:
-        """True if the command failed and may be tried again."""
-        return self.file is None and time.monotonic() - self.ended > TRIED_AGAIN
+        """True if the command failed and may be tried again, or the system has removed its temporary file."""
+        if self.file is not None:
+            return not self.file.exists()
+        return time.monotonic() - self.ended > TRIED_AGAIN
 
 
 class MadePages:

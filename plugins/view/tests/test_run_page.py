@@ -140,6 +140,12 @@ def test_the_report_is_made_when_it_is_opened(client: TestClient, runs: Path) ->
     assert wait_for(client, "/run/first/report", 200) != text  # the run has changed
 
 
+def test_a_report_whose_temporary_file_was_removed_is_made_again(client: TestClient) -> None:
+    text = wait_for(client, "/run/first/report", 200)
+    Path(text.rpartition(" ")[2]).unlink()  # some systems remove old temporary files
+    assert wait_for(client, "/run/first/report", 200) == text
+
+
 def test_a_report_that_cannot_be_made_says_why_and_is_tried_again(
     client: TestClient, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
