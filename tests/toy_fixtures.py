@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -121,14 +122,20 @@ TOY_ENTRIES = {
 }
 
 
+@cache
+def _list_plugins() -> list[str]:
+    """Return the distributions that are installed and have components, commands or suites."""
+    kinds = ("generators", "judges", "metrics", "prompt_sources", "sinks", "commands", "suites")
+    entries = entry_points()
+    return sorted({e.dist.name for kind in kinds for e in entries.select(group=f"t2i.{kind}") if e.dist})
+
+
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of fake distributions that this process and its children see, and no others of t2i."""
-    kinds = ("generators", "judges", "metrics", "prompt_sources", "sinks", "commands", "suites")
-    others = {e.dist.name for kind in kinds for e in entry_points(group=f"t2i.{kind}") if e.dist}
     folder = tmp_path / "site"
     folder.mkdir()
-    monkeypatch.setenv("T2I_DISABLE_PLUGINS", ",".join(sorted(others)))
+    monkeypatch.setenv("T2I_DISABLE_PLUGINS", ",".join(_list_plugins()))
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("PYTHONPATH", str(folder))

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +30,7 @@ from .answer_comparison import (
     disturb_chance,
     make_component,
 )
-from .components import ComponentContract
+from .components import ComponentContract, list_entry_points
 from .other_process import answer_in_another_process
 from .parts import CLASSES, sample_images
 from .spending import check_spending
@@ -73,7 +72,8 @@ class JudgeContract(ComponentContract):
     def test_is_entered_for_each_capability(self, info: JudgeInfo) -> None:
         """A judge can be found by capability without importing it."""
         for capability in info.capabilities:
-            targets = [e.value for e in entry_points(group=f"t2i.judges.{capability}", name=self.name)]
+            entered = list_entry_points().select(group=f"t2i.judges.{capability}", name=self.name)
+            targets = [entry.value for entry in entered]
             assert targets == [self.module], capability
 
     def test_keeps_to_its_budget(

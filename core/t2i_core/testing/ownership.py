@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
+
+
+@dataclass(frozen=True)
+class _Installed:
+    """A distribution's name, its top-level names, and the folders that it puts on the path."""
+
+    name: str
+    packages: frozenset[str]
+    roots: tuple[Path, ...]
 
 
 def find_other_owners(packages: set[str], dist: Distribution) -> dict[str, str]:
     """Return the other installed distribution that has files of a package, by top-level name."""
     return {
         package: other.name
-        for other in distributions()
+        for other in _read_installed(tuple(sys.path))
         if other.name != dist.name
-        for package in packages & _find_packages(other, packages)
+        for package in packages
+        if package in other.packages or any((root / package / "__init__.py").is_file() for root in other.roots)
     }
+
+
+@lru_cache(maxsize=1)
+def _read_installed(path: tuple[str, ...]) -> list[_Installed]:
+    """Return all distributions on the path. To read them takes half a second, and each component asks."""
+    return [
+        _Installed(dist.name, frozenset(list_packages(dist)), tuple(_read_roots(dist))) for dist in distributions()
+    ]
 
 
 def list_packages(dist: Distribution) -> set[str]:
@@ -24,15 +45,6 @@ def list_packages(dist: Distribution) -> set[str]:
         file.parts[0].removesuffix(".py")
         for file in files
         if file.parts and not file.parts[0].endswith((".dist-info", ".pth", "..", "__pycache__"))
-    }
-
-
-def _find_packages(dist: Distribution, wanted: set[str]) -> set[str]:
-    """Return the wanted top-level names that a distribution installs, or has in folders on the path."""
-    record = "\n" + _read_record(dist)
-    found = {name for name in wanted if f"\n{name}/" in record or f"\n{name}.py," in record}
-    return found | {
-        name for name in wanted for root in _read_roots(dist) if (root / name / "__init__.py").is_file()
     }
 
 
