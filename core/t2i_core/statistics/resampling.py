@@ -26,9 +26,12 @@ from .estimate import (
 
 Statistic = Callable[[Floats], Mapping[str, float]]
 
+_MOST_WEIGHTS = 20_000
+"""Number of weights that are in memory at a time, unless one round has more."""
+
 
 def _term_weights(term: Term, rounds: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield row weights of mean one over clusters, one round at a time, so that memory use stays constant.
+    """Yield row weights of mean one over clusters, one round at a time.
 
     Gamma weights with shape (G-2)/G, scaled within the G clusters of a stratum, give a mean exactly the usual
     unbiased variance, sum (z - mean z)^2 / (G (G-1)). Multinomial weights would give (G-1)/G of it and drop whole
@@ -42,13 +45,21 @@ def _term_weights(term: Term, rounds: int, rng: np.random.Generator) -> Iterator
     pairs = np.flatnonzero(size == 2)  # shape 0, the limit: one of the two takes all
     first = np.array([int(np.flatnonzero(stratum == pair)[0]) for pair in pairs], dtype=np.intp)
     last = np.array([int(np.flatnonzero(stratum == pair)[-1]) for pair in pairs], dtype=np.intp)
-    for _ in range(rounds):
-        weight = rng.standard_gamma(shape)
+    at_once = max(1, _MOST_WEIGHTS // len(codes))  # several rounds take hardly longer than one
+    for done in range(0, rounds, at_once):
+        count = min(at_once, rounds - done)
         if len(pairs):
-            heads = rng.random(len(pairs)) < 0.5
-            weight[first], weight[last] = heads, ~heads
-        weight *= (size / np.bincount(stratum, weight))[stratum]
-        yield weight[codes]
+            weight = np.empty((count, len(distinct)))
+            for row in weight:
+                row[:] = rng.standard_gamma(shape)
+                heads = rng.random(len(pairs)) < 0.5
+                row[first], row[last] = heads, ~heads
+        else:
+            weight = rng.standard_gamma(shape, (count, len(distinct)))
+        bins = stratum + len(size) * np.arange(count)[:, np.newaxis]
+        total = np.bincount(bins.ravel(), weight.ravel(), len(size) * count).reshape(count, len(size))
+        weight *= (size / total)[:, stratum]
+        yield from weight[:, codes]
 
 
 def cluster_weights(cluster: ArrayLike, rounds: int = 1000, *, rng_seed: int = 0) -> Iterator[Floats]:
@@ -189,10 +200,10 @@ def statistic_intervals(
 ) -> dict[str, Estimate]:
     """Return the named values of a smooth statistic of row weights, each with its confidence interval.
 
-    Prompts, seeds and cells are reweighted in turn, and the three variances combine as for a mean. Only one set of
-    weights is in memory at a time. For a plain mean `mean_interval` is exact and faster. A value gets no interval
-    if it is not finite, or if more than a tenth of the rounds give no finite value. The other arguments are those
-    of `mean_interval`.
+    Prompts, seeds and cells are reweighted in turn, and the three variances combine as for a mean. Few weights are
+    in memory at a time. For a plain mean `mean_interval` is exact and faster. A value gets no interval if it is
+    not finite, or if more than a tenth of the rounds give no finite value. The other arguments are those of
+    `mean_interval`.
 
     Args:
         statistic: Takes a weight of at least 0 for each row (float64 of shape (n,), mean one) and returns its

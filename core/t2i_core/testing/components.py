@@ -34,15 +34,15 @@ HEAVY = (
 )
 
 
-def list_entry_points() -> EntryPoints:
-    """Return the entry points of all installed distributions."""
-    return _read_entry_points(tuple(sys.path))
+def list_entry_points(group: str) -> EntryPoints:
+    """Return the entry points of a group in all installed distributions."""
+    return _read_entry_points(group, tuple(sys.path))
 
 
-@lru_cache(maxsize=1)
-def _read_entry_points(path: tuple[str, ...]) -> EntryPoints:
-    """Return the entry points of all distributions on the path. To read them takes a tenth of a second."""
-    return entry_points()
+@lru_cache
+def _read_entry_points(group: str, path: tuple[str, ...]) -> EntryPoints:
+    """Return the entry points on the path. To read them takes a tenth of a second, and each component asks."""
+    return entry_points(group=group)
 
 
 class ComponentContract:
@@ -85,7 +85,7 @@ class ComponentContract:
     @pytest.fixture
     def entered(self) -> EntryPoint:
         """The entry point."""
-        found = list(list_entry_points().select(group=GROUPS[self.kind], name=self.name))
+        found = list(list_entry_points(GROUPS[self.kind]).select(name=self.name))
         assert len(found) == 1, f"{len(found)} entry points in {GROUPS[self.kind]} have the name {self.name!r}"
         return found[0]
 

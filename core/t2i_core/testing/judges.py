@@ -72,7 +72,7 @@ class JudgeContract(ComponentContract):
     def test_is_entered_for_each_capability(self, info: JudgeInfo) -> None:
         """A judge can be found by capability without importing it."""
         for capability in info.capabilities:
-            entered = list_entry_points().select(group=f"t2i.judges.{capability}", name=self.name)
+            entered = list_entry_points(f"t2i.judges.{capability}").select(name=self.name)
             targets = [entry.value for entry in entered]
             assert targets == [self.module], capability
 

@@ -21,10 +21,11 @@ class _Installed:
 
 def find_other_owners(packages: set[str], dist: Distribution) -> dict[str, str]:
     """Return the other installed distribution that has files of a package, by top-level name."""
+    own = dist.name  # which parses its metadata each time
     return {
         package: other.name
         for other in _read_installed(tuple(sys.path))
-        if other.name != dist.name
+        if other.name != own
         for package in packages
         if package in other.packages or any((root / package / "__init__.py").is_file() for root in other.roots)
     }
