@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -181,7 +182,7 @@ class Run:
 
     def samples(self) -> pd.DataFrame:
         """Return one row per image, with the columns of samples.csv: model, prompt, text, seed, status, ..."""
-        return self._read("samples.csv")
+        return self._samples.copy()
 
     def iterate_samples(self, rows: int = 5_000) -> Iterator[pd.DataFrame]:
         """Yield the table of `samples` in blocks of `rows` rows, so that memory stays flat."""
@@ -216,7 +217,7 @@ class Run:
 
     def measurements(self) -> pd.DataFrame:
         """Return one row per measured value: metric, model, prompt, cluster, seed, facets, measure, value."""
-        return self._read("measurements.csv")
+        return self._measurements.copy()
 
     def prompts(self) -> list[Prompt]:
         """Return the prompts, without their own images.
@@ -247,6 +248,16 @@ class Run:
             return []
         with self._open_written(EVIDENCE) as file:
             return [EvidenceRow.model_validate(json.loads(line)) for line in file]
+
+    # A report asks for these tables many times. They cannot change: the manifest has their digests.
+
+    @cached_property
+    def _samples(self) -> pd.DataFrame:
+        return self._read("samples.csv")
+
+    @cached_property
+    def _measurements(self) -> pd.DataFrame:
+        return self._read("measurements.csv")
 
     def _read(self, name: str) -> pd.DataFrame:
         """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing."""
