@@ -11,8 +11,10 @@ import pandas as pd
 from ..api.metric import SetMetric
 from ..api.metric_output import SettledMeasure
 from ..api.plugin_info import MetricInfo
+from ..api.prompt import Prompt
 from ..api.resolver import ResolvedComponent
 from ..statistics import PairedDifference
+from ..storage.run_files import PROMPTS
 from .comparability import explain_not_comparable
 from .compared_model import ComparedModel, categorize, find_scored_result, read_texts, select_rows
 from .needed_sample import make_sample_need
@@ -28,6 +30,9 @@ from .score_difference import (
     select_shared,
 )
 from .shown_measure import choose_measure, list_alike
+
+_NOTHING = (None, ())
+"""Fields of a prompt that state nothing."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ def compare_metric(
 ) -> MetricComparison:
     """Compare two models under a metric that both runs have, by the rules of an evaluation.
 
-    A prompt is shared if its id and its text are the same in both runs, whose folders do not store scenes.
+    A prompt is shared if its id and its text are the same in both runs, which do not expect different things.
     """
     a, b = (replace(side, by=by) for side, by in zip((a, b), judges, strict=True))
     title = make_title(metric.spec, judges[0] or judges[1])
@@ -188,13 +193,27 @@ def _has_stopped_early(a: ComparedModel, b: ComparedModel) -> bool:
 
 
 def _same_prompts(a: ComparedModel, b: ComparedModel, table: pd.DataFrame) -> set[str]:
-    """Return the ids of the prompts whose texts are the same; texts are unknown for metrics without images."""
+    """Return the ids of the prompts that are the same in both runs.
+
+    Texts are unknown for metrics without images. Runs of earlier versions do not say what prompts expect.
+    """
     if "prompt" not in table:
         return set()
     if a.run.folder == b.run.folder:
         return set(table["prompt"].unique())
     texts = [read_texts(side) for side in (a, b)]
-    return {id for id in table["prompt"].unique() if texts[0].get(id) == texts[1].get(id)}
+    same = {id for id in table["prompt"].unique() if texts[0].get(id) == texts[1].get(id)}
+    if any(PROMPTS not in side.run.manifest.files for side in (a, b)):
+        return same
+    first, second = ({prompt.id: prompt for prompt in side.run.prompts()} for side in (a, b))
+    return {id for id in same if id not in first or id not in second or not _contradict(first[id], second[id])}
+
+
+def _contradict(a: Prompt, b: Prompt) -> bool:
+    """Return whether two prompts expect different things, among those that both state."""
+    names = ("scene", "texts", "answer", "references", "questions")
+    both = ((getattr(a, name), getattr(b, name)) for name in names)
+    return any(one != other for one, other in both if one not in _NOTHING and other not in _NOTHING)
 
 
 def _cells(

@@ -18,12 +18,15 @@ from t2i_core.api import (
     Metric,
     MetricInfo,
     Need,
+    ObjectClass,
     Options,
     PairMetric,
     Prompt,
     PromptSourceInfo,
     Row,
+    Scene,
 )
+from t2i_core.api.prompt import SceneObject
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.testing import TEST_JUDGE, StaticResolver
@@ -99,11 +102,12 @@ DARK = MetricInfo(
 DUEL = MetricInfo(
     name="duel", summary="Brighter?", create=Duel, measures=(Measure("duel", "Share of wins.", low=0, high=1),),
 )  # fmt: skip
+TWO_SQUARES = Scene((SceneObject(ObjectClass("square"), count=2),))
 PAINT = GeneratorInfo(name="paint", summary="Squares.", options=PaintOptions, create=Painter)
 PROMPTS = PromptSourceInfo(
     name="words",
     summary="Words.",
-    prompts=lambda setup: [Prompt(id=f"p{n}", text=f"square {n}") for n in range(8)],
+    prompts=lambda setup: [Prompt(id=f"p{n}", text=f"square {n}", scene=TWO_SQUARES) for n in range(8)],
 )
 PARTS = (PAINT, PROMPTS, TEST_JUDGE)
 RESOLVER = StaticResolver(BRIGHT, DARK, DUEL, *PARTS)

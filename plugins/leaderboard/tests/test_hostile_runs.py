@@ -226,10 +226,10 @@ def test_altered_numbers_of_pairs_are_left_out(
 
 
 def alter_prompts(run: Path) -> None:
-    """Give the first prompt another text, in its file and in the table of samples."""
-    lines = (run / "prompts.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    write_table(run, "prompts.jsonl", "".join([lines[0].replace("square 0", "circle 0"), *lines[1:]]))
-    rewrite_table(run, "samples.csv", lambda rows: [[c.replace("square 0", "circle 0") for c in r] for r in rows])
+    """Have the first prompt ask for one square less."""
+    first, *others = (run / "prompts.jsonl").read_text(encoding="utf-8").splitlines()
+    altered = json.loads(first) | {"scene": {"objects": [{"cls": {"name": "square"}, "count": 1}]}}
+    write_table(run, "prompts.jsonl", "\n".join([json.dumps(altered), *others]))
 
 
 def test_prompts_that_are_not_those_of_the_signature_line_are_told(
