@@ -19,6 +19,7 @@ from t2i_core.results.run import Run, load_finished_run
 from t2i_core.results.score_difference import StoredScoring, make_stored_scoring
 
 from .conditions import Conditions, read_conditions
+from .option_safety import find_local_path, is_local_path
 from .sample_checks import CHANGED
 from .score_checks import check_pairs, check_score
 from .stored_run import StoredRun, name_folders
@@ -154,9 +155,7 @@ def _list_scores(
     name, bounds = results[0].metric, list_bound_labels(run.results)
     shown = [result for result in results if result.label not in bounds]
     try:
-        if (metric := metrics.made.get(name)) is None:
-            raise BadFolder(metrics.absent.get(name, "the run does not record its metric"))
-        scoring = make_stored_scoring(metric)
+        metric, scoring = _make_scoring(name, metrics)
         of_pairs = check_pairs(run, results, scoring) if isinstance(scoring.instance, PairMetric) else None
     except T2IError as error:
         yield from (LeftOut(run.name, str(error), result.title, result.label) for result in shown)
@@ -169,6 +168,23 @@ def _list_scores(
             yield _make_entry(run, result, metric, scoring, unchecked)
         except T2IError as error:
             yield LeftOut(run.name, str(error), result.title, result.label)
+
+
+def _make_scoring(name: str, metrics: StoredMetrics) -> tuple[ResolvedComponent[MetricInfo], StoredScoring]:
+    """Return a metric of a run and the rules of its scores.
+
+    Raises:
+        T2IError: If it cannot be made. If the run names a file for it, nothing of the file is told, because it may
+            be another one than a metric's, and a site is public.
+    """
+    try:
+        if (metric := metrics.made.get(name)) is None:
+            raise BadFolder(metrics.absent.get(name, "the run does not record its metric"))
+        return metric, make_stored_scoring(metric)
+    except T2IError as error:
+        if is_local_path(name.partition(":")[2]) or find_local_path(metrics.recorded.get(name, {})):
+            raise BadFolder(f"the metric {name} cannot be made from the files that it names") from error
+        raise
 
 
 def _make_entry(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .entries import BoardEntry
-from .judge_safety import list_keys, reaches_out, select_options
+from .option_safety import list_keys, reaches_out, select_options
 
 LONGEST = 4_000
 """Length of the longest command that is shown. A part of one would do something else."""

@@ -9,22 +9,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pandas as pd
-from t2i_core import ModelRequest, evaluate
+from t2i_core import ModelRequest, Run, evaluate
 from t2i_core.api.errors import BadFolder, T2IError
 from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.api.image import Image, RefusedImage, Truth
 from t2i_core.api.metric import PairMetric, PromptMetric, SetMetric
+from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_info import ExistingImagesInfo, Setup
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.resolver import Resolver
 from t2i_core.files.image_file import DamagedImage
+from t2i_core.results.analysis import list_metrics
 
 from .changed_values import ChangedValue, compare_rows, describe_change, list_invented
 from .conditions import describe_difference, read_conditions
 from .entries import BoardEntry
-from .judge_safety import check_judges, select_options
+from .option_safety import find_local_path, is_local_path, list_keys, reaches_out, select_options
 from .sample_checks import Cell, select_lost_rows, select_own_rows
 
 
@@ -87,11 +88,12 @@ def verify_entry(entry: BoardEntry, number: int, resolver: Resolver[Any]) -> Ver
     try:
         _check_metric(entry)
         changed_values += list_invented(entry)
-        check_judges(entry)
+        _check_judges(entry)
         images = _draw_images(entry, number)
         with TemporaryDirectory(prefix="t2i-verify-") as folder:
-            anew, signature = _judge(entry, images, Path(folder) / "run", resolver)
-        changed_values += compare_rows(entry, images, anew)
+            found = _judge(entry, images, Path(folder) / "run", resolver)
+            changed_values += compare_rows(entry, images, found.measurements())
+            metric = list_metrics(found, resolver).made[entry.result.metric]
     except T2IError as error:
         return Verification(entry, changed=tuple(changed_values), skipped=str(error))
     except DamagedImage as error:
@@ -99,6 +101,14 @@ def verify_entry(entry: BoardEntry, number: int, resolver: Resolver[Any]) -> Ver
             return Verification(entry, changed=tuple(changed_values), skipped=str(error))
         changed = describe_change(entry, "", "", "image", "another file", str(error))
         return Verification(entry, changed=(*changed_values, changed))
+    signature = next((each.signature for each in found.results if each.signature), "") or ""
+    if select_result_options(metric.options) != select_result_options(entry.metric.options):
+        changed_values.insert(
+            0,
+            describe_change(
+                entry, "", "", "options of the metric", "others", "those of its request when judged anew"
+            ),
+        )
     own = read_conditions(signature, entry.metric.dist, same_samples=False).settings
     stored = read_conditions(entry.result.signature or "", entry.metric.dist, same_samples=False).settings
     if own != stored and (difference := _describe_judges(own, stored)):
@@ -123,6 +133,25 @@ def _check_metric(entry: BoardEntry) -> None:
         raise BadFolder("the model itself gives the answers")
     if entry.unchecked:
         raise BadFolder(entry.unchecked)
+
+
+def _check_judges(entry: BoardEntry) -> None:
+    """Raise BadFolder if the run's options of the metric or of a judge name files, servers or code."""
+    judges = [judge.name for judge in entry.result.judges]
+    for judge in judges:
+        if is_local_path(judge.partition(":")[2]):
+            raise BadFolder(f"the judge {judge} is a local file or folder, which is not loaded for another's run")
+    asked = select_options(entry.run.manifest.request.options, [entry.result.metric, *judges])
+    for component, own in asked.items():
+        if (key := next((key for key, _ in list_keys(own) if reaches_out(key)), None)) is not None:
+            raise BadFolder(
+                f"the option {component}.{key} runs code or names a server or an environment variable, which "
+                "is not used for another's run"
+            )
+        if (key := find_local_path(own)) is not None:
+            raise BadFolder(
+                f"the option {component}.{key} names a local file or folder, which is not read for another's run"
+            )
 
 
 def _draw_images(entry: BoardEntry, number: int) -> dict[Cell, Image]:
@@ -163,10 +192,8 @@ def _list_prompts(entry: BoardEntry) -> set[str]:
     return {str(prompt) for table in tables for prompt in table["prompt"].dropna().unique()}
 
 
-def _judge(
-    entry: BoardEntry, images: Mapping[Cell, Image], out: Path, resolver: Resolver[Any]
-) -> tuple[pd.DataFrame, str]:
-    """Return the rows that the run's metric and judges give for images, and the signature line."""
+def _judge(entry: BoardEntry, images: Mapping[Cell, Image], out: Path, resolver: Resolver[Any]) -> Run:
+    """Return a run of the metric and judges of a score on images of its run."""
     run, result = entry.run, entry.result
     wanted = {prompt for prompt, _ in images}
     prompts: list[Prompt] = [prompt for prompt in run.prompts() if prompt.id in wanted]
@@ -197,13 +224,11 @@ def _judge(
         resolver=resolver,
         progress=False,
     )
-    table = found.measurements()
     missing = found.failures()
     failed = missing[missing["kind"] != "missing"] if len(missing) else missing
-    signature = next((each.signature for each in found.results if each.signature), "") or ""
-    if table.empty and len(failed):
+    if found.measurements().empty and len(failed):
         raise BadFolder(f"the judge failed: {failed['reason'].iloc[0]}")
-    return table, signature
+    return found
 
 
 def verify_entries(

@@ -6,20 +6,29 @@ import html
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hostile_runs import forge_scores, name_image, rewrite_table, write_manifest, write_table
+from t2i_core.api.errors import BadOption
+from t2i_core.api.options import Options
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import load_run
 from t2i_core.results.signature_line import describe_prompts
-from t2i_core.testing import TEST_JUDGE
+from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_leaderboard.interval_plot import plot_intervals
-from t2i_leaderboard.judge_safety import select_options
+from t2i_leaderboard.option_safety import select_options
 
-from plugins.leaderboard.tests.conftest import RESOLVER, SCRIPT, Write, paint_run
+from plugins.leaderboard.tests.conftest import BRIGHT, DARK, PARTS, RESOLVER, SCRIPT, Write, paint_run
+
+
+class TableOptions(Options):
+    table: Path | None = None
+    over: float = 0.5
+
 
 pytestmark = pytest.mark.long  # each test writes a site
 
@@ -349,6 +358,35 @@ def test_a_judge_whose_options_reach_out_is_not_asked(
 def test_plain_options_of_a_judge_are_used() -> None:
     given = {"judge:a": {"x": 1}, "d/b": {"y": ".5"}, "c": {"z": 0}}
     assert select_options(given, ["e/a:argument", "b"]) == {"judge:a": {"x": 1}, "d/b": {"y": ".5"}}
+
+
+def test_options_of_a_metric_that_its_request_does_not_have_are_told(run: Path, write: Write) -> None:
+    content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (metric,) = (each for each in content["components"] if each["name"] == "bright")
+    metric["options"] = {"over": 0.1}
+    write_manifest(run, content)
+    told = write(run, "--verify", "2")
+    assert told.code == 11
+    assert "all samples, bright options of the metric: others in the run" in told.said
+
+
+def test_nothing_of_a_file_that_a_metric_names_is_shown(
+    run: Path, eight: list[Path], write: Write, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("password: hunter2")
+
+    def read(setup: Any) -> Any:
+        raise BadOption(f"{setup.options.table}: {setup.options.table.read_text()}")
+
+    resolver = StaticResolver(replace(BRIGHT, options=TableOptions, create=read), DARK, *PARTS)
+    content = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    (metric,) = (each for each in content["components"] if each["name"] == "bright")
+    metric["options"] = {"table": str(secret)}
+    write_manifest(run, content)
+    site = write(run, eight[0], resolver=resolver)
+    reasons = {each["run"]: each["reason"] for each in site.data["left_out"]}
+    assert reasons["theirs"] == "the metric bright cannot be made from the files that it names"
 
 
 @pytest.mark.parametrize("better", [False, None])

@@ -1,4 +1,4 @@
-"""Which judges of another's run may be asked again: none whose options name files, servers or code."""
+"""Options of another's run that name files, servers or code."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any
-
-from t2i_core.api.errors import BadFolder
-
-from .entries import BoardEntry
 
 OptionTable = Mapping[str, Mapping[str, Any]]
 """Options by component, as `Request.options` has them."""
@@ -47,26 +43,9 @@ def list_keys(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from list_keys(value)
 
 
-def check_judges(entry: BoardEntry) -> None:
-    """Raise BadFolder if the run's options of the metric or of a judge name files, servers or code."""
-    judges = [judge.name for judge in entry.result.judges]
-    for judge in judges:
-        if _is_local_path(judge.partition(":")[2]):
-            raise BadFolder(f"the judge {judge} is a local file or folder, which is not loaded for another's run")
-    for component, own in select_options(
-        entry.run.manifest.request.options, [entry.result.metric, *judges]
-    ).items():
-        for key, value in list_keys(own):
-            if reaches_out(key):
-                raise BadFolder(
-                    f"the option {component}.{key} runs code or names a server or an environment variable, which "
-                    "is not used for another's run"
-                )
-            if any(_is_local_path(each) for each in _list_texts(value)):
-                raise BadFolder(
-                    f"the option {component}.{key} names a local file or folder, which is not read for another's "
-                    "run"
-                )
+def find_local_path(options: Mapping[str, Any]) -> str | None:
+    """Return the name of an option that names a local file or folder; None if there is no such option."""
+    return next((key for key, value in list_keys(options) if any(map(is_local_path, _list_texts(value)))), None)
 
 
 def _list_texts(value: Any) -> Iterator[str]:
@@ -79,7 +58,7 @@ def _list_texts(value: Any) -> Iterator[str]:
             yield from _list_texts(each)
 
 
-def _is_local_path(text: str) -> bool:
+def is_local_path(text: str) -> bool:
     """Return whether a text has the form of a local path, or is the path of a file or folder."""
     if text.startswith(("./", "../", "/", "~", "\\")) or PureWindowsPath(text).drive:
         return True
