@@ -225,18 +225,11 @@ class Run:
         Raises:
             BadFolder: If an earlier version of t2i wrote the run, or the file is not valid.
         """
-        if PROMPTS not in self.manifest.files:
-            raise BadFolder(
-                f"{self.path / PROMPTS}: is missing, because an earlier version of t2i wrote this run; run its "
-                "command again to write it"
-            )
-        with self._open_written(PROMPTS) as file:
-            text = file.read().decode()
-        return parse_prompt_lines(self.path / PROMPTS, text)
+        return list(self._prompts)
 
     def failures(self) -> pd.DataFrame:
         """Return one row per sample without a value: metric, model, prompt, seed, kind, reason."""
-        return self._read("failures.csv")
+        return self._failures.copy()
 
     def evidence(self) -> list[EvidenceRow]:
         """Return the evidence for the worst samples of each metric and model; empty if no metric gives any.
@@ -249,7 +242,7 @@ class Run:
         with self._open_written(EVIDENCE) as file:
             return [EvidenceRow.model_validate(json.loads(line)) for line in file]
 
-    # A report asks for these tables many times. They cannot change: the manifest has their digests.
+    # A report asks for these files many times. They cannot change: the manifest has their digests.
 
     @cached_property
     def _samples(self) -> pd.DataFrame:
@@ -258,6 +251,21 @@ class Run:
     @cached_property
     def _measurements(self) -> pd.DataFrame:
         return self._read("measurements.csv")
+
+    @cached_property
+    def _failures(self) -> pd.DataFrame:
+        return self._read("failures.csv")
+
+    @cached_property
+    def _prompts(self) -> list[Prompt]:
+        if PROMPTS not in self.manifest.files:
+            raise BadFolder(
+                f"{self.path / PROMPTS}: is missing, because an earlier version of t2i wrote this run; run its "
+                "command again to write it"
+            )
+        with self._open_written(PROMPTS) as file:
+            text = file.read().decode()
+        return parse_prompt_lines(self.path / PROMPTS, text)
 
     def _read(self, name: str) -> pd.DataFrame:
         """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing."""

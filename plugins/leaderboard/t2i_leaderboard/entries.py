@@ -19,10 +19,10 @@ from t2i_core.results.run import Run, load_finished_run
 from t2i_core.results.score_difference import StoredScoring, make_stored_scoring
 
 from .conditions import Conditions, read_conditions
+from .named_run import NamedRun, name_folders
 from .option_safety import find_local_path, is_local_path
 from .sample_checks import CHANGED
 from .score_checks import check_pairs, check_score
-from .stored_run import StoredRun, name_folders
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither end is better"}
 """Which scores are better, in words."""
@@ -41,7 +41,7 @@ class BoardEntry:
         unchecked: Why its prompts cannot be checked against its signature line; empty if they are those.
     """
 
-    run: StoredRun
+    run: NamedRun
     result: Result
     metric: ResolvedComponent[MetricInfo]
     scoring: StoredScoring
@@ -109,7 +109,7 @@ class LeftOut:
         return ", ".join(part for part in parts if part is not None)
 
 
-def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tuple[list[StoredRun], list[LeftOut]]:
+def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tuple[list[NamedRun], list[LeftOut]]:
     """Read runs through their typed schema; those that have not ended, have failed or cannot be read are left out.
 
     Args:
@@ -131,11 +131,11 @@ def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tupl
         else:
             runs[found.folder] = found
     names = name_folders({*runs, *refused})
-    stored = [StoredRun(f, run.manifest, images_from=run.images_from, name=names[f]) for f, run in runs.items()]
+    stored = [NamedRun(f, run.manifest, images_from=run.images_from, name=names[f]) for f, run in runs.items()]
     return stored, [LeftOut(names[folder], reason) for folder, reason in refused.items()]
 
 
-def list_entries(run: StoredRun, resolver: Resolver[Any]) -> Iterator[BoardEntry | LeftOut]:
+def list_entries(run: NamedRun, resolver: Resolver[Any]) -> Iterator[BoardEntry | LeftOut]:
     """Yield the scores of a run, and those that no board may show.
 
     What a run records of a score is computed again from its tables, because the run may come from somebody else.
@@ -149,7 +149,7 @@ def list_entries(run: StoredRun, resolver: Resolver[Any]) -> Iterator[BoardEntry
 
 
 def _list_scores(
-    run: StoredRun, results: Sequence[Result], metrics: StoredMetrics
+    run: NamedRun, results: Sequence[Result], metrics: StoredMetrics
 ) -> Iterator[BoardEntry | LeftOut]:
     """Yield the scores of all models under one metric and its judges, except those that only give upper bounds."""
     name, bounds = results[0].metric, list_bound_labels(run.results)
@@ -188,7 +188,7 @@ def _make_scoring(name: str, metrics: StoredMetrics) -> tuple[ResolvedComponent[
 
 
 def _make_entry(
-    run: StoredRun, result: Result, metric: ResolvedComponent[MetricInfo], scoring: StoredScoring, unchecked: str
+    run: NamedRun, result: Result, metric: ResolvedComponent[MetricInfo], scoring: StoredScoring, unchecked: str
 ) -> BoardEntry:
     """Return a checked score as an entry. Raises BadFolder if no board may show it."""
     own, metrics = result.higher_is_better, scoring.measures[0].higher_is_better
