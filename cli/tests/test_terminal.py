@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 from t2i_cli.commands import say_error
 from t2i_core.api.progress_display import Lines
 from t2i_core.api.terminal import console, make_table, print_json, print_rows, shown
@@ -61,10 +61,11 @@ def test_a_table_of_many_rows_looks_like_any_other(
     assert capsys.readouterr().out.split() == [*titles]
 
 
-def test_a_table_of_many_rows_is_printed_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    started = time.process_time()
+def test_a_table_of_many_rows_is_printed_without_richs_layout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Table, "add_row")  # which takes a millisecond for a row
     print_rows(("run", "status", "score"), [(f"run-{number:04d}", "done", "0.5") for number in range(3000)])
-    assert time.process_time() - started < 0.5  # rich's layout takes several seconds
     assert len(capsys.readouterr().out.splitlines()) == 3001
 
 

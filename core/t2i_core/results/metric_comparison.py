@@ -147,7 +147,7 @@ def compare_metric(
         of_run = find_run_comparison(a.run, (a.label, b.label), metric.spec, a.by)
         notes.append("the run stopped early, and this comparison counts one look only: take that of the run")
     if a.run.folder != b.run.folder and (draws_by_difference(a.run) or draws_by_difference(b.run)):
-        notes.append(f"{DRAWN_BY_DIFFERENCE}, which this interval and p-value do not count")
+        notes.append(f"{DRAWN_BY_DIFFERENCE}, which this interval and p-value do not take into account")
     table = categorize(pd.concat([select_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, find_scored_result(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]

@@ -242,7 +242,7 @@ class Run:
         with self._open_written(EVIDENCE) as file:
             return [EvidenceRow.model_validate(json.loads(line)) for line in file]
 
-    # A report asks for these files many times. They cannot change: the manifest has their digests.
+    # A report asks for these files many times. Each is read and checked once; a later change goes unnoticed.
 
     @cached_property
     def _samples(self) -> pd.DataFrame:

@@ -59,7 +59,7 @@ def _term_weights(term: Term, rounds: int, rng: np.random.Generator) -> Iterator
         bins = stratum + len(size) * np.arange(count)[:, np.newaxis]
         total = np.bincount(bins.ravel(), weight.ravel(), len(size) * count).reshape(count, len(size))
         weight *= (size / total)[:, stratum]
-        yield from weight[:, codes]
+        yield from np.take(weight, codes, axis=1)  # rows in one piece, unlike those of `weight[:, codes]`
 
 
 def cluster_weights(cluster: ArrayLike, rounds: int = 1000, *, rng_seed: int = 0) -> Iterator[Floats]:

@@ -171,7 +171,10 @@ def _list_own(model: ModelOfRun, base: ModelOfRun) -> Iterator[ShownDifference]:
 def _read_differences(file: Path, model: ModelOfRun, base: ModelOfRun) -> Iterator[ShownDifference]:
     """Yield the differences that `t2i compare` wrote."""
     directions = {
-        result.title: result.higher_is_better for result in model.run.results if result.label == model.label
+        result.title: result.higher_is_better
+        for side in (model, base)  # a row is named like the side whose run has several judges
+        for result in side.run.results
+        if result.label == side.label
     }
     for row in json.loads(file.read_bytes()):
         found = None

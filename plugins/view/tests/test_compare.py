@@ -119,6 +119,15 @@ def test_models_of_three_runs(client: TestClient, runs: Path) -> None:
     assert f"compare {runs / 'third'} {runs / 'first'} --a=light --b=dark" in page
 
 
+def test_a_metric_of_several_judges_in_one_of_the_runs_keeps_its_direction(client: TestClient, runs: Path) -> None:
+    results = json.loads((runs / "second" / "run.json").read_text())["results"]
+    change_manifest(runs / "second", results=[{**result, "by": "other"} for result in results])
+    found = list_differences(read_compared(client, "/compare?run=first&run=second"))
+    assert {row[2].partition("  ")[0] for row in found if row[0] == "dark (second)" and row[1] == "bright"} == {
+        "better"
+    }
+
+
 def test_a_comparison_that_fails_says_why(client: TestClient, runs: Path) -> None:
     (runs / "second").rename(runs / "broken")
     text = read_compared(client, "/compare?run=first&run=broken")
