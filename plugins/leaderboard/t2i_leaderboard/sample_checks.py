@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 import pandas as pd
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.metric import PromptMetric, SetMetric
+from t2i_core.api.text import describe_error
 from t2i_core.results.compared_model import ComparedModel, select_rows
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
@@ -20,6 +22,17 @@ Cell = tuple[str, int]
 """The id of a prompt, and a seed."""
 
 CHANGED = "the run or the metric was changed"
+
+
+@contextmanager
+def refuse_misfits(run: Run) -> Iterator[None]:
+    """Raise BadFolder with the reason if a run's tables, whose cells may be anything, cannot be read as a score's."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, ArithmeticError) as error:
+        raise BadFolder(
+            f"{run.path}: its tables and signature line do not fit each other ({describe_error(error)})"
+        ) from error
 
 
 def select_own_rows(run: Run, result: Result) -> pd.DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isclose, isfinite, nan
@@ -20,7 +19,7 @@ from t2i_core.results.score_estimates import compare_pair_scores, estimate_model
 from t2i_core.statistics import Estimate, PairedDifference
 
 from .conditions import read_parts
-from .sample_checks import CHANGED, check_samples, select_own_rows
+from .sample_checks import CHANGED, check_samples, refuse_misfits, select_own_rows
 
 _RESAMPLED = 0.1
 """Ends of a resampled interval may differ by this share of its width: another NumPy may draw other numbers."""
@@ -46,9 +45,9 @@ def check_score(run: Run, result: Result, scoring: StoredScoring) -> str:
     Raises:
         BadFolder: If they contradict each other.
     """
-    own = select_own_rows(run, result)
     _check_settings(run, result)
-    with _refuse_misfits(run):
+    with refuse_misfits(run):
+        own = select_own_rows(run, result)
         _check_rows(run, own, scoring)
         fitting = _match_noise(run, [run.manifest.models[result.label]], scoring)
         found = estimate_model_scores(fitting, categorize(own), run.manifest.request.interval)
@@ -65,12 +64,12 @@ def check_pairs(run: Run, results: Sequence[Result], scoring: StoredScoring) -> 
         scoring: The rules of the metric.
     """
     first = results[0]
-    table = run.measurements()
-    own = table[table["metric"] == first.metric]
-    own = own if first.by is None else own[own["by"] == first.by]
-    own = own.drop(columns=["metric", "by"], errors="ignore").dropna(axis="columns", how="all")
     labels, interval = [result.label for result in results], run.manifest.request.interval
-    with _refuse_misfits(run):
+    with refuse_misfits(run):
+        table = run.measurements()
+        own = table[table["metric"] == first.metric]
+        own = own if first.by is None else own[own["by"] == first.by]
+        own = own.drop(columns=["metric", "by"], errors="ignore").dropna(axis="columns", how="all")
         _check_rows(run, own, scoring)
         if isinstance(scoring.instance, PairMetric):
             scoring.instance.set_models(labels)
@@ -102,15 +101,6 @@ def _check_settings(run: Run, result: Result) -> None:
     for key, own in (("interval", request.interval), ("noise", request.noise)):
         if line.get(key) != own:
             raise BadFolder(f"the signature line says {key} {line.get(key)}, but the run records {own}; {CHANGED}")
-
-
-@contextmanager
-def _refuse_misfits(run: Run) -> Iterator[None]:
-    """Raise BadFolder if no score can be computed from a run's tables."""
-    try:
-        yield
-    except (ValueError, KeyError) as error:
-        raise BadFolder(f"{run.path}: its tables and signature line do not fit each other ({error})") from error
 
 
 def _match_noise(run: Run, models: Iterable[ModelRecord], scoring: StoredScoring) -> StoredScoring:

@@ -26,7 +26,7 @@ from .changed_values import ChangedValue, compare_rows, describe_change, list_in
 from .conditions import describe_difference, read_conditions
 from .entries import BoardEntry
 from .option_safety import find_local_path, is_local_path, list_keys, reaches_out, select_options
-from .sample_checks import Cell, select_lost_rows, select_own_rows
+from .sample_checks import Cell, refuse_misfits, select_lost_rows, select_own_rows
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,10 @@ def verify_entry(entry: BoardEntry, number: int, resolver: Resolver[Any]) -> Ver
     changed_values: list[ChangedValue] = []
     try:
         _check_metric(entry)
-        changed_values += list_invented(entry)
-        _check_judges(entry)
-        images = _draw_images(entry, number)
+        with refuse_misfits(entry.run):
+            changed_values += list_invented(entry)
+            _check_judges(entry)
+            images = _draw_images(entry, number)
         with TemporaryDirectory(prefix="t2i-verify-") as folder:
             found = _judge(entry, images, Path(folder) / "run", resolver)
             changed_values += compare_rows(entry, images, found.measurements())

@@ -45,9 +45,9 @@ def change_manifest(run: Path, **fields: Any) -> None:
     write_manifest(run, {**content, **fields})
 
 
-def change_result(run: Path, **fields: Any) -> None:
+def change_result(run: Path, place: int = 0, **fields: Any) -> None:
     content = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    content["results"][0] |= fields
+    content["results"][place] |= fields
     write_manifest(run, content)
 
 
@@ -417,6 +417,29 @@ def test_a_run_whose_table_lacks_a_column_is_left_out(
         ("theirs", "bright"),
         ("theirs", "dark"),
     }
+
+
+def test_a_run_whose_cells_do_not_fit_does_not_end_the_command(run: Path, eight: list[Path], write: Write) -> None:
+    def lose_one(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        lost = next(row for row in others if row[header.index("metric")] == "dark")
+        return [header, *(row for row in others if row is not lost)]
+
+    def add_without_seed(rows: list[list[str]]) -> list[list[str]]:
+        cells = {"metric": "dark", "model": "model 3", "prompt": "p0", "kind": "failed", "reason": "x"}
+        return [*rows, [cells.get(name, "") for name in rows[0]]]
+
+    rewrite_table(run, "measurements.csv", lose_one)
+    rewrite_table(run, "failures.csv", add_without_seed)
+    forge_scores(run, RESOLVER)
+    change_result(run, n_failed=1, n_ok=23, place=1)
+    change_result(run, by="theirs")
+    site = write(run, eight[0], "--verify", "1")
+    assert site.code == 0, site.said
+    reasons = {each["metric"]: each["reason"] for each in site.data["left_out"]}
+    assert reasons.keys() == {"bright by theirs", "dark"}
+    assert "do not fit each other (KeyError: 'by')" in reasons["bright by theirs"]
+    assert "do not fit each other (TypeError: " in reasons["dark"]
 
 
 def test_a_score_of_any_size_is_plotted(run: Path) -> None:
