@@ -125,6 +125,7 @@ def generate(
                 with open_workers(GenerationTask(model.component, how.settings), how) as generator:
                     keep_settings(store, model.component, generator.settings, model.fingerprint)
             continue
+        is_existing = isinstance(model.component.info, ExistingImagesInfo)
         clock = BatchClock() if _is_timed(model) else None
         with (
             open_workers(GenerationTask(model.component, how.settings, clock), how) as generator,
@@ -137,7 +138,7 @@ def generate(
                     failed += 1
                     how.journal.add_failure(stored.failure)
                 elif stored.image is not None and store.holds(stored.image):
-                    how.journal.add_image(model.label, stored.request, stored.image.digest)
+                    how.journal.add_image(model.label, stored.request, stored.image.digest, is_existing)
                 done += 1
                 task.advance(failed=stored.failure is not None)
             seconds = time.monotonic() - started

@@ -69,6 +69,8 @@ def ask_judge(walk: QueryWalk, known: QueryFaults, how: Execution, progress: Pro
             questions.note(planned, fault)
             if isinstance(fault, Failure):
                 how.journal.add_failure(fault)
+            elif fault is None:
+                how.journal.add_answer()
             done += 1
             answered += fault is None
             task.advance(failed=fault is not None)

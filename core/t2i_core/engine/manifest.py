@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import sys
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import distributions
+from pathlib import Path
 from typing import Any
 
 from ..api.observation import find_capability
-from ..results.manifest import Manifest
+from ..api.redaction import redact_data
+from ..results.manifest import Manifest, parse_manifest
+from ..storage.manifest_file import DamagedManifest, encode_manifest, read_manifest
 from ..storage.store import Store
 from ..version import __version__
 from .component import Component
@@ -113,6 +117,37 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
         "left_out": dict(plan.left_out),
     }
     return Manifest.model_validate({**fields, **outcome})
+
+
+def keep_times(manifest: Manifest, folder: Path) -> Manifest:
+    """Return the manifest of a run that measured nothing, with the times and command of the run that it repeats.
+
+    Otherwise a repeated command would date a result anew: a board would take it for the newest.
+
+    Args:
+        manifest: The manifest of the run that has ended.
+        folder: The run's folder, whose run.json is still that of the earlier command.
+
+    Returns:
+        The manifest as it is, unless the earlier command finished the run with the same results.
+    """
+    try:
+        earlier = parse_manifest(read_manifest(folder) or {})
+    except (DamagedManifest, ValueError):  # it is written again
+        return manifest
+    own = parse_manifest(json.loads(encode_manifest(redact_data(manifest.to_json()))))
+    if earlier.status == "running" or _list_outcome(earlier) != _list_outcome(own):
+        return manifest
+    return manifest.model_copy(
+        update={"started": earlier.started, "finished": earlier.finished, "command": earlier.command}
+    )
+
+
+def _list_outcome(manifest: Manifest) -> tuple[Any, ...]:
+    """Return the results of a run; the digests of its tables if it has only images."""
+    if manifest.results:
+        return manifest.results, manifest.comparisons, manifest.agreements
+    return (manifest.files,)
 
 
 def _read_seconds(component: Component[Any], store: Store) -> float | None:

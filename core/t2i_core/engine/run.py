@@ -24,7 +24,7 @@ from .generation import GeneratedImages, drop_damaged, generate
 from .growth import Growth, grow
 from .imagefolder import open_image_folders
 from .lifecycle import Execution
-from .manifest import make_manifest
+from .manifest import keep_times, make_manifest
 from .measurement import Measurements, measure
 from .observation import Observations
 from .observation_rounds import observe_in_rounds
@@ -250,6 +250,8 @@ def _write(
         files=folder.files(),
         spent=work.record_spending(),
     )
+    if not progress.has_measured:
+        manifest = keep_times(manifest, folder.path)
     return parse_manifest(folder.write_manifest(manifest.to_json()))
 
 

@@ -64,6 +64,9 @@ class RunJournal:
         progress: The user's display, which shows everything as well.
         folder: The run's folder. If None, nothing is recorded.
         clock: Returns the time in seconds.
+
+    Attributes:
+        has_measured: Whether a component has given an image or an answer that the cache lacked.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class RunJournal:
         folder: RunFolder | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.has_measured = False
         self._progress = progress or Silent()
         self._folder, self._clock = folder, clock
         self._counts: dict[str, _Count] = {}
@@ -97,16 +101,22 @@ class RunJournal:
         """Show a message to the user."""
         self._progress.note(message)
 
-    def add_image(self, model: str, request: ImageRequest, digest: str) -> None:
+    def add_image(self, model: str, request: ImageRequest, digest: str, is_found: bool = False) -> None:
         """Note an image of the cache that was generated.
 
         Args:
             model: Label of the model.
             request: The prompt and seed of the image.
             digest: SHA-256 (hex) of its file.
+            is_found: True if it existed already and was only looked up.
         """
+        self.has_measured |= not is_found
         text = fit_one_line(request.prompt.text)
         self._images.appendleft(NewImage(model=model, text=text, seed=request.seed, digest=digest))
+
+    def add_answer(self) -> None:
+        """Note an answer of a judge."""
+        self.has_measured = True
 
     def add_failure(self, failure: Failure) -> None:
         """Count a failed sample or query; not one that has no image or answer because nobody was asked."""

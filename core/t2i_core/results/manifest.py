@@ -231,10 +231,16 @@ class Manifest(Typed):
         None,
         description="null, or why the run has failed: too many samples failed, or an error ended it",
     )
-    started: str = Field(description="time (UTC)")
-    finished: str | None = Field(None, description="time (UTC); null while it runs")
+    started: str = Field(
+        description="time (UTC) when the command began that finished the run. A run that was interrupted has that "
+        "of the command that resumed it"
+    )
+    finished: str | None = Field(None, description="time (UTC) when that command ended; null while it runs")
     t2i: str = Field(description="version of core")
-    command: list[str] = Field(description="the command line, word by word")
+    command: list[str] = Field(
+        description="that command, word by word. If the command is repeated, and there is no new image, answer or "
+        "result (to write to a sink, say), `command`, `started` and `finished` stay as they are"
+    )
     request: RequestRecord = Field(description="the request")
     models: dict[str, ModelRecord] = Field(description="the models by label")
     components: list[PartRecord] = Field(description="every component that took part, judges and sinks among them")
