@@ -26,7 +26,7 @@ CHANGED = "the run or the metric was changed"
 
 @contextmanager
 def refuse_misfits(run: Run) -> Iterator[None]:
-    """Raise BadFolder with the reason if a run's tables, whose cells may be anything, cannot be read as a score's."""
+    """Raise BadFolder if a run's tables, whose cells may be anything, cannot be read as those of a score."""
     try:
         yield
     except (ValueError, KeyError, TypeError, ArithmeticError) as error:
