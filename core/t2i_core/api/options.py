@@ -92,6 +92,16 @@ def select_result_options(options: Options) -> dict[str, Any]:
     return options.model_dump(mode="json", exclude=silent)
 
 
+def select_changed_options(options: Options) -> dict[str, Any]:
+    """Return the options of `select_result_options` that differ from their defaults, sorted by name."""
+    fields = type(options).model_fields
+    return {
+        name: value
+        for name, value in sorted(select_result_options(options).items())
+        if getattr(options, name) != fields[name].get_default(call_default_factory=True)
+    }
+
+
 def read_secret(variable: str) -> str | None:
     """Return the secret (an API key, a token) in an environment variable, without surrounding blanks.
 

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Generic
 
-from ..api.digest import digest_data
+from ..api.digest import digest_data, drop_places
 from ..api.environment import Environment
 from ..api.errors import BadModel, BrokenPlugin
 from ..api.options import Options, select_result_options
@@ -228,23 +228,6 @@ class Component(Generic[InfoT]):
             "options": self.options.model_dump(mode="json"),
             "fingerprint": "" if isinstance(self.info, SinkInfo) else self.fingerprint,
         }
-
-
-def drop_places(value: Any) -> Any:
-    """Return plain data in which each path of a file or folder is its name alone, without the folders above it."""
-    if isinstance(value, str):
-        return _drop_folders(value)
-    if isinstance(value, Mapping):
-        return {key: drop_places(each) for key, each in value.items()}
-    return [drop_places(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _drop_folders(text: str) -> str:
-    try:
-        path = Path(text).expanduser()
-        return path.name if path.is_absolute() or (path.name != text and path.exists()) else text
-    except (OSError, ValueError, RuntimeError):  # no name of a file
-        return text
 
 
 def settle_component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:

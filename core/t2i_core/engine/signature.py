@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..api.digest import digest_data, digest_text, encode_canonically
-from ..api.options import select_result_options
-from ..api.text import escape_control_characters
-from ..results.signature_line import describe_prompts, describe_seeds, shorten_digest
+from ..api.digest import digest_data
+from ..results.signature_line import (
+    describe_metric,
+    describe_prompts,
+    describe_seeds,
+    drop_place,
+    shorten_digest,
+    write_line,
+)
 from ..version import __version__
-from .component import Component, drop_places
+from .component import Component
 from .job import Job, Served
 from .request import Request
 from .sample import Model
-
-_LONGEST = 40
-"""Options whose value is longer are shown by their digest."""
 
 
 def make_signature(job: Job, model: Model, request: Request) -> str:
@@ -37,10 +39,8 @@ def make_signature(job: Job, model: Model, request: Request) -> str:
     """
     metric = job.metric
     parts = [
-        ("metric", _drop_place(metric.spec)),
-        ("version", str(metric.info.version)),
-        *([(metric.dist, metric.version)] if metric.dist else []),
-        *_list_options(metric),
+        *describe_metric(metric),
+        *([("files", f"#{shorten_digest(metric.weights_digest)}")] if metric.info.loading.weights else []),
         ("prompts", f"{_name_prompts(job.prompts_name)}{describe_prompts(job.prompts)}"),
         *([("perturb", _name_component(model.perturbation))] if model.perturbation else []),
         *([("judge", "+".join(map(_name_judge, job.needs)))] if job.needs else []),
@@ -51,30 +51,12 @@ def make_signature(job: Job, model: Model, request: Request) -> str:
         *([("models", _name_models(job.models))] if job.pairs else []),
         ("t2i", __version__),
     ]
-    return "|".join(f"{key}:{_escape(value)}" for key, value in parts)
-
-
-def _list_options(metric: Component[Any]) -> Iterator[tuple[str, str]]:
-    """Yield the options that differ from their defaults, and the digest of the files that the metric reads."""
-    fields = type(metric.options).model_fields
-    for name, value in sorted(select_result_options(metric.options).items()):
-        if getattr(metric.options, name) != fields[name].get_default(call_default_factory=True):
-            text = value if isinstance(value, str) else encode_canonically(drop_places(value))
-            text = drop_places(text)
-            yield name, text if len(text) <= _LONGEST else f"#{shorten_digest(digest_text(text))}"
-    if metric.info.loading.weights is not None:
-        yield "files", f"#{shorten_digest(metric.weights_digest)}"
+    return write_line(parts)
 
 
 def _name_prompts(name: str) -> str:
     """Return the prompt sources or files, without the folders of files."""
-    return "+".join(_drop_place(each) for each in name.split(" + "))
-
-
-def _drop_place(spec: str) -> str:
-    """Return a component's name and argument; of a path, the last part alone."""
-    name, colon, argument = spec.partition(":")
-    return f"{drop_places(name)}{colon}{drop_places(argument)}"
+    return "+".join(drop_place(each) for each in name.split(" + "))
 
 
 def _name_judge(served: Served) -> str:
@@ -85,7 +67,7 @@ def _name_judge(served: Served) -> str:
 
 
 def _name_component(component: Component[Any], note: str = "") -> str:
-    return f"{_drop_place(component.spec)}{note}#{shorten_digest(component.content_digest)}"
+    return f"{drop_place(component.spec)}{note}#{shorten_digest(component.content_digest)}"
 
 
 def _name_models(models: Sequence[Model]) -> str:
@@ -97,8 +79,3 @@ def _digest_model(model: Model) -> str:
     """Return the digest of a model and of what changes its prompts."""
     own = model.component.content_digest
     return own if model.perturbation is None else digest_data([own, model.perturbation.content_digest])
-
-
-def _escape(text: str) -> str:
-    """Return a text without the sign that separates parts, and without control characters."""
-    return escape_control_characters(text).replace("|", "%7C")

@@ -1,16 +1,23 @@
-"""The parts of a signature line that describe samples, which readers of stored runs check."""
+"""The parts of a signature line that describe metric and samples, which readers of stored runs check."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 
-from ..api.digest import digest_data
+from ..api.digest import digest_data, digest_text, drop_places, encode_canonically
+from ..api.options import select_changed_options
+from ..api.plugin_info import MetricInfo
 from ..api.prompt import Prompt
+from ..api.resolver import ResolvedComponent
+from ..api.text import escape_control_characters
 from ..io.prompt_file import digest_prompts
 
 _DIGITS = 8
 """Hex digits of a digest."""
+
+_LONGEST = 40
+"""Options whose value is longer are shown by their digest."""
 
 _MOST_RANGES = 3
 """Seeds in more ranges than these are shown by their number and digest."""
@@ -19,6 +26,35 @@ _MOST_RANGES = 3
 def shorten_digest(digest: str) -> str:
     """Return the digits of a digest that a signature line shows."""
     return digest[:_DIGITS]
+
+
+def write_line(parts: Iterable[tuple[str, str]]) -> str:
+    """Return the signature line of parts, each in one piece and without control characters."""
+    return "|".join(f"{key}:{escape_control_characters(value).replace('|', '%7C')}" for key, value in parts)
+
+
+def drop_place(spec: str) -> str:
+    """Return a component's name and argument; of a path, the last part alone."""
+    name, colon, argument = spec.partition(":")
+    return f"{drop_places(name)}{colon}{drop_places(argument)}"
+
+
+def describe_metric(metric: ResolvedComponent[MetricInfo]) -> list[tuple[str, str]]:
+    """Return a metric's name, version, distribution and the options that differ from their defaults."""
+    options = {
+        name: drop_places(value if isinstance(value, str) else encode_canonically(drop_places(value)))
+        for name, value in select_changed_options(metric.options).items()
+    }
+    return [
+        ("metric", drop_place(metric.spec)),
+        ("version", str(metric.info.version)),
+        *([(metric.dist, metric.version)] if metric.dist else []),
+        *((name, _shorten(text)) for name, text in options.items()),
+    ]
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"#{shorten_digest(digest_text(text))}"
 
 
 def describe_prompts(prompts: Collection[Prompt]) -> str:

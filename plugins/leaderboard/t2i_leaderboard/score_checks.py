@@ -10,15 +10,18 @@ from math import isclose, isfinite, nan
 import pandas as pd
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.metric import Metric, PairMetric, PromptMetric, SetMetric
+from t2i_core.api.plugin_info import MetricInfo
+from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.compared_model import categorize
 from t2i_core.results.manifest import ModelRecord
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import StoredScoring, select_whole_sets
 from t2i_core.results.score_estimates import compare_pair_scores, estimate_model_scores, estimate_pair_scores
+from t2i_core.results.signature_line import describe_metric, write_line
 from t2i_core.statistics import Estimate, PairedDifference
 
-from .conditions import read_parts
+from .conditions import Parts, read_parts
 from .sample_checks import CHANGED, check_samples, refuse_misfits, select_own_rows
 
 _RESAMPLED = 0.1
@@ -45,7 +48,7 @@ def check_score(run: Run, result: Result, scoring: StoredScoring) -> str:
     Raises:
         BadFolder: If they contradict each other.
     """
-    _check_settings(run, result)
+    _check_settings(run, result, scoring.metric)
     with refuse_misfits(run):
         own = select_own_rows(run, result)
         _check_rows(run, own, scoring)
@@ -81,7 +84,7 @@ def check_pairs(run: Run, results: Sequence[Result], scoring: StoredScoring) -> 
         named = own.assign(model=own["model_a"] + " | " + own["model_b"])
         notes = []
         for result in results:
-            _check_settings(run, result)
+            _check_settings(run, result, scoring.metric)
             rated = {scoring.measures[0].name: found[result.label], **others} if result.label in found else {}
             _compare_scores(result, rated, rated)
             pairs = [" | ".join(pair) for pair in combinations(labels, 2) if result.label in pair]
@@ -89,18 +92,50 @@ def check_pairs(run: Run, results: Sequence[Result], scoring: StoredScoring) -> 
         return next(filter(None, notes), "")
 
 
-def _check_settings(run: Run, result: Result) -> None:
+def _check_settings(run: Run, result: Result, metric: ResolvedComponent[MetricInfo]) -> None:
     """Check the settings by which a score is computed again.
+
+    Args:
+        run: The run.
+        result: The score.
+        metric: The metric with the options that the run records.
 
     Raises:
         BadFolder: If they are not those of the signature line, or the score has no such line.
     """
     if not result.signature:
         raise BadFolder("the run has no signature line, because an earlier version of t2i wrote it; repeat it")
-    line, request = dict(read_parts(result.signature)), run.manifest.request
+    parts, request = read_parts(result.signature), run.manifest.request
+    line = dict(parts)
     for key, own in (("interval", request.interval), ("noise", request.noise)):
         if line.get(key) != own:
             raise BadFolder(f"the signature line says {key} {line.get(key)}, but the run records {own}; {CHANGED}")
+    said, recorded = _select_metric_parts(parts, metric), _describe_recorded(run, metric)
+    if [_drop_folders(part) for part in said] != [_drop_folders(part) for part in recorded]:
+        raise BadFolder(
+            f"the signature line says {write_line(said)}, but the run records {write_line(recorded)}; {CHANGED}"
+        )
+
+
+def _select_metric_parts(parts: Parts, metric: ResolvedComponent[MetricInfo]) -> Parts:
+    """Return name, version and options of the metric, which stand before the prompts, of a signature line."""
+    end = max((n for n, (key, _) in enumerate(parts) if key == "prompts"), default=0)
+    if metric.info.loading.weights and parts[end - 1][0] == "files":
+        end -= 1  # files that may not be on this machine
+    return tuple(part for n, part in enumerate(parts[:end]) if (n, part[0]) != (2, metric.dist))
+
+
+def _describe_recorded(run: Run, metric: ResolvedComponent[MetricInfo]) -> Parts:
+    """Return the same of the metric that a run records, whose version may be another than the installed one."""
+    components = run.manifest.components
+    version = next((c.metric_version for c in components if (c.kind, c.name) == ("metric", metric.spec)), None)
+    parts = [part for part in describe_metric(metric) if part[0] != metric.dist]
+    return read_parts(write_line([parts[0], ("version", str(version or 1)), *parts[2:]]))
+
+
+def _drop_folders(part: tuple[str, str]) -> tuple[str, str]:
+    """Return an option without folders, which signature lines leave out where the run's machine has them."""
+    return part[0], part[1].rpartition("/")[2]
 
 
 def _match_noise(run: Run, models: Iterable[ModelRecord], scoring: StoredScoring) -> StoredScoring:

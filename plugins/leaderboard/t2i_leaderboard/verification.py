@@ -15,15 +15,14 @@ from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.api.image import Image, RefusedImage, Truth
 from t2i_core.api.metric import PairMetric, PromptMetric, SetMetric
-from t2i_core.api.options import select_result_options
+from t2i_core.api.options import select_changed_options
 from t2i_core.api.plugin_info import ExistingImagesInfo, Setup
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.resolver import Resolver
 from t2i_core.files.image_file import DamagedImage
-from t2i_core.results.analysis import list_metrics
 
 from .changed_values import ChangedValue, compare_rows, describe_change, list_invented
-from .conditions import describe_difference, read_conditions
+from .conditions import describe_difference, read_conditions, read_parts
 from .entries import BoardEntry
 from .option_safety import find_local_path, is_local_path, list_keys, reaches_out, select_options
 from .sample_checks import Cell, refuse_misfits, select_lost_rows, select_own_rows
@@ -94,7 +93,6 @@ def verify_entry(entry: BoardEntry, number: int, resolver: Resolver[Any]) -> Ver
         with TemporaryDirectory(prefix="t2i-verify-") as folder:
             found = _judge(entry, images, Path(folder) / "run", resolver)
             changed_values += compare_rows(entry, images, found.measurements())
-            metric = list_metrics(found, resolver).made[entry.result.metric]
     except T2IError as error:
         return Verification(entry, changed=tuple(changed_values), skipped=str(error))
     except DamagedImage as error:
@@ -103,13 +101,6 @@ def verify_entry(entry: BoardEntry, number: int, resolver: Resolver[Any]) -> Ver
         changed = describe_change(entry, "", "", "image", "another file", str(error))
         return Verification(entry, changed=(*changed_values, changed))
     signature = next((each.signature for each in found.results if each.signature), "") or ""
-    if select_result_options(metric.options) != select_result_options(entry.metric.options):
-        changed_values.insert(
-            0,
-            describe_change(
-                entry, "", "", "options of the metric", "others", "those of its request when judged anew"
-            ),
-        )
     own = read_conditions(signature, entry.metric.dist, same_samples=False).settings
     stored = read_conditions(entry.result.signature or "", entry.metric.dist, same_samples=False).settings
     if own != stored and (difference := _describe_judges(own, stored)):
@@ -132,6 +123,11 @@ def _check_metric(entry: BoardEntry) -> None:
         raise BadFolder("the metric measures sets of images or pairs of models, which single images cannot verify")
     if any(need.source == "model" for need in instance.needs):
         raise BadFolder("the model itself gives the answers")
+    if all(need.images != "generated" for need in instance.needs):
+        raise BadFolder("the metric measures no generated images")
+    measured = dict(read_parts(entry.result.signature or "")[:2]).get("version")
+    if measured != str(entry.metric.info.version):
+        raise BadFolder(f"version {measured} of the metric is not installed here, but {entry.metric.info.version}")
     if entry.unchecked:
         raise BadFolder(entry.unchecked)
 
@@ -142,7 +138,7 @@ def _check_judges(entry: BoardEntry) -> None:
     for judge in judges:
         if is_local_path(judge.partition(":")[2]):
             raise BadFolder(f"the judge {judge} is a local file or folder, which is not loaded for another's run")
-    asked = select_options(entry.run.manifest.request.options, [entry.result.metric, *judges])
+    asked = _select_options(entry)
     for component, own in asked.items():
         if (key := next((key for key, _ in list_keys(own) if reaches_out(key)), None)) is not None:
             raise BadFolder(
@@ -153,6 +149,19 @@ def _check_judges(entry: BoardEntry) -> None:
             raise BadFolder(
                 f"the option {component}.{key} names a local file or folder, which is not read for another's run"
             )
+
+
+def _select_options(entry: BoardEntry) -> dict[str, dict[str, Any]]:
+    """Return the options of the judges that were given, and of the metric all that its values depend on.
+
+    The metric's may come from the domain of the model, which stored images do not have.
+    """
+    metric, judges = entry.metric, [judge.name for judge in entry.result.judges]
+    own = select_changed_options(metric.options)
+    return {
+        **select_options(entry.run.manifest.request.options, judges),
+        f"metric:{metric.spec.partition(':')[0]}": own,
+    }
 
 
 def _draw_images(entry: BoardEntry, number: int) -> dict[Cell, Image]:
@@ -216,7 +225,7 @@ def _judge(entry: BoardEntry, images: Mapping[Cell, Image], out: Path, resolver:
         prompts=prompts,
         seeds=sorted({seed for _, seed in images}),
         judge=entry.judges,
-        options=select_options(request.options, [result.metric, *(judge.name for judge in result.judges)]),
+        options=_select_options(entry),
         interval=request.interval,
         max_failed=1.0,
         fresh=True,

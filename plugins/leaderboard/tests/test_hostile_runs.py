@@ -6,14 +6,17 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hostile_runs import forge_scores, name_image, rewrite_table, write_manifest, write_table
+from t2i_core.api import Measure, Metric, MetricInfo, Row
 from t2i_core.api.errors import BadOption
 from t2i_core.api.options import Options
+from t2i_core.api.plugin_info import Defaults, Domain
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import load_run
@@ -22,7 +25,17 @@ from t2i_core.testing import TEST_JUDGE, StaticResolver
 from t2i_leaderboard.interval_plot import plot_intervals
 from t2i_leaderboard.option_safety import select_options
 
-from plugins.leaderboard.tests.conftest import BRIGHT, DARK, PARTS, RESOLVER, SCRIPT, Write, paint_run
+from plugins.leaderboard.tests.conftest import (
+    BRIGHT,
+    DARK,
+    PAINT,
+    PARTS,
+    PROMPTS,
+    RESOLVER,
+    SCRIPT,
+    Write,
+    paint_run,
+)
 
 
 class TableOptions(Options):
@@ -339,7 +352,6 @@ def test_a_judge_of_a_local_folder_is_not_loaded(run: Path, write: Write) -> Non
         ("NAME", {"api_key_env": "SECRET"}),
         ("NAME", {"models": ["a", "theirs"]}),
         ("NAME", {"models": "[a, ~/model]"}),
-        ("bright", {"table": "theirs/run.json"}),
     ],
 )
 def test_a_judge_whose_options_reach_out_is_not_asked(
@@ -360,14 +372,72 @@ def test_plain_options_of_a_judge_are_used() -> None:
     assert select_options(given, ["e/a:argument", "b"]) == {"judge:a": {"x": 1}, "d/b": {"y": ".5"}}
 
 
-def test_options_of_a_metric_that_its_request_does_not_have_are_told(run: Path, write: Write) -> None:
+def change_metric(run: Path, options: dict[str, Any], line: str = "") -> None:
+    """Write other options of the metric, and the text that its signature lines then have of them."""
     content = json.loads((run / "run.json").read_text(encoding="utf-8"))
     (metric,) = (each for each in content["components"] if each["name"] == "bright")
-    metric["options"] = {"over": 0.1}
+    metric["options"] |= options
+    result = content["results"][0]
+    result["signature"] = result["signature"].replace("|prompts:", f"{line}|prompts:")
     write_manifest(run, content)
-    told = write(run, "--verify", "2")
+
+
+def test_a_metric_whose_options_reach_out_is_not_made_again(run: Path, write: Write) -> None:
+    change_metric(run, {"table": "theirs/run.json"}, "|table:run.json")
+    resolver = StaticResolver(replace(BRIGHT, options=TableOptions), DARK, *PARTS)
+    (row,) = write(run, "--verify", "2", resolver=resolver).board("bright")["rows"]
+    assert row["verification"].startswith("not verified: the option metric:bright.table names a local file")
+
+
+@pytest.mark.parametrize(("options", "line"), [({"over": 0.1}, ""), ({}, "|over:0.1")])
+def test_options_that_the_signature_line_does_not_have_are_left_out(
+    run: Path, eight: list[Path], write: Write, options: dict[str, Any], line: str
+) -> None:
+    change_metric(run, options, line)
+    (left_out,) = write(run, eight[0]).data["left_out"]
+    assert (left_out["run"], left_out["metric"]) == ("theirs", "bright")
+    said, recorded = left_out["reason"].split(", but the run records ")
+    assert ("over:0.1" in said, "over:0.1" in recorded) == (bool(line), bool(options))
+
+
+def test_other_options_with_their_signature_line_are_told_by_the_values(run: Path, write: Write) -> None:
+    change_metric(run, {"over": 0.1}, "|over:0.1")
+    told = write(run, "--verify", "100")
     assert told.code == 11
-    assert "all samples, bright options of the metric: others in the run" in told.said
+    assert "0 in the run, 1 when judged anew" in told.said
+
+
+def test_options_that_come_from_a_domain_are_verified(tmp_path: Path, write: Write) -> None:
+    domain = Domain("toy", "Toy.", metrics={"bright": Defaults(options={"over": 0.3})})
+    resolver = StaticResolver(BRIGHT, replace(PAINT, domain=domain), PROMPTS, TEST_JUDGE)
+    run = paint_run(tmp_path / "run", "grey", 90, ["bright"], resolver=resolver)
+    site = write(run, "--verify", "100", resolver=resolver)
+    assert site.code == 0, site.said
+    (row,) = site.board("bright")["rows"]
+    assert "|over:0.3|" in row["signature"]
+    assert row["verification"] == "24 images judged anew: no difference"
+
+
+def test_a_metric_without_images_is_not_verified(tmp_path: Path, write: Write) -> None:
+    class Length(Metric):
+        def measure(self, unit: Any) -> Iterator[Row]:
+            yield Row("length", len(unit.prompt.text))
+
+    length = MetricInfo(name="length", summary="Length.", create=Length, measures=(Measure("length", "Length."),))
+    resolver = StaticResolver(length, *PARTS)
+    run = paint_run(tmp_path / "run", metrics=["length"], resolver=resolver)
+    site = write(run, "--verify", "100", resolver=resolver)
+    assert site.code == 0, site.said
+    (row,) = site.board("length")["rows"]
+    assert row["verification"] == "not verified: the metric measures no generated images"
+
+
+def test_another_version_of_a_metric_is_not_verified(tmp_path: Path, write: Write) -> None:
+    earlier = StaticResolver(replace(BRIGHT, version=2), *PARTS)
+    site = write(paint_run(tmp_path / "run", metrics=["bright"], resolver=earlier), "--verify", "1")
+    assert site.code == 0, site.said
+    (row,) = site.board("bright")["rows"]
+    assert row["verification"] == "not verified: version 2 of the metric is not installed here, but 1"
 
 
 def test_nothing_of_a_file_that_a_metric_names_is_shown(
