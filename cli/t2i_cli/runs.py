@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api.errors import BadFolder
 from t2i_core.api.terminal import console, print_json, print_rows, shown, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
@@ -16,7 +15,7 @@ from t2i_core.results.run_list import ListedRun, UnreadableRun, parse_since, sel
 from t2i_core.results.run_list import list_runs as stored_runs
 from t2i_core.results.score_tables import print_looks, print_results
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
-from t2i_core.storage.runs_folder import RUNS_FOLDER, find_run_folder
+from t2i_core.storage.runs_folder import find_listed_folder, find_run_folder
 
 from .terminal import confirm
 
@@ -33,10 +32,7 @@ def list_runs(
         BadOption: If `since` is not a time.
     """
     start = None if since is None else parse_since(since)
-    folder = named or RUNS_FOLDER
-    if named and not named.is_dir():
-        fault = "is not a folder" if named.exists() else "no such folder"
-        raise BadFolder(f"{named}: {fault}; name a folder that holds runs")
+    folder = find_listed_folder(named)
     stored = list(stored_runs(folder))
     runs = select_runs(stored, metric, model, start, best)
     if as_json:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,14 @@ from filelock import FileLock
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.results.manifest import Manifest, parse_manifest
 from t2i_core.results.run import load_run
-from t2i_core.results.run_list import ListedRun, UnreadableRun, list_runs, parse_since, select_runs
+from t2i_core.results.run_list import (
+    ListedRun,
+    UnreadableRun,
+    find_listed_folder,
+    list_runs,
+    parse_since,
+    select_runs,
+)
 from t2i_core.storage.manifest_file import LOCK
 
 
@@ -199,6 +208,35 @@ def test_a_run_is_found_by_its_name_in_the_folder_for_runs(
         load_run("x/a")
     with pytest.raises(BadFolder, match=r"^gone: no such folder"):
         load_run("gone")
+
+
+@pytest.mark.parametrize("find", [load_run, find_listed_folder])
+def test_a_mistyped_name_is_answered_with_those_near_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, find: Callable[[Path], object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_run(tmp_path / "t2i-runs" / "tiam-mini", make_result("tiam", "mini", 0.5))
+    write_run(tmp_path / "elsewhere" / "bias-mini", make_result("bias", "mini", 0.5))
+    (tmp_path / "elsewhere" / "bias-min").mkdir()  # holds no run
+    for named, near in (
+        ("tiam-mni", "tiam-mini"),
+        ("elsewhere/bias-mnii", str(Path("elsewhere", "bias-mini"))),
+    ):
+        with pytest.raises(BadFolder) as told:
+            find(Path(named))
+        assert [near] == re.findall("'([^']+)'", str(told.value))
+
+
+def test_a_folder_to_list_is_named_as_a_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_listed_folder(None) == Path("t2i-runs")
+    run = write_run(tmp_path / "t2i-runs" / "a", make_result("tiam", "mini", 0.5))
+    assert find_listed_folder(Path("a")).absolute() == run
+    assert find_listed_folder(Path("t2i-runs")) == Path("t2i-runs")
+    (tmp_path / "file").touch()
+    for named in ("gone", "file"):
+        with pytest.raises(BadFolder):
+            find_listed_folder(Path(named))
 
 
 @pytest.mark.long

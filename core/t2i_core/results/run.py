@@ -19,7 +19,7 @@ from ..io.prompt_file import parse_prompt_lines
 from ..storage.manifest_file import MANIFEST, read_manifest
 from ..storage.run_files import EVIDENCE, PROMPTS
 from ..storage.run_lock import is_locked
-from ..storage.runs_folder import find_run_folder
+from ..storage.runs_folder import find_run_folder, suggest_runs
 from .evidence import EvidenceRow
 from .manifest import Manifest, parse_manifest
 from .result import Comparison, JudgeAgreement, Result
@@ -317,7 +317,7 @@ def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
     data = read_manifest(folder)
     if data is None:
         if not folder.exists():
-            raise BadFolder(f"{folder}: no such folder; t2i runs lists the runs")
+            raise BadFolder(f"{folder}: no such folder{suggest_runs(folder) or '; t2i runs lists the runs'}")
         raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
     try:
         manifest = parse_manifest(data)

@@ -21,7 +21,7 @@ from pydantic import Field, ValidationError
 from ..api.errors import BadFolder, BadOption
 from ..files.regular_file import MANIFEST_BYTES, is_inside, read_regular
 from ..storage.manifest_file import MANIFEST
-from ..storage.runs_folder import RUNS_FOLDER as RUNS_FOLDER
+from ..storage.runs_folder import find_listed_folder as find_listed_folder
 from .result import UpperBound, list_bound_labels, make_title, write_headline
 from .run import find_status, load_run, make_relative
 from .typed import Interval, Number, Typed

@@ -115,6 +115,8 @@ class _View:
     def _list(self, request: Request) -> Response:
         query = RunQuery.parse(request.query_params)
         found = answer(self._folder, query)
+        if found.total == 1 and (only := found.rows) and only[0].run.folder == self._folder:
+            return RedirectResponse(f"/run/{only[0].id}", 303)  # a run was named, not a folder that holds runs
         return render(
             request,
             "list.html",

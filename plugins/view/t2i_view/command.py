@@ -14,13 +14,17 @@ app = typer.Typer(add_completion=False)
 @app.command(
     epilog=write_examples(
         "t2i view",
+        "t2i view tiam-mini-2d81d4fb",
         "t2i view runs-of-the-team --port 8800",
         "t2i view --host 0.0.0.0",
     )
 )
 def view(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="Folder that holds runs. Default: t2i-runs.")
+        Path | None,
+        typer.Argument(
+            metavar="FOLDER", help="Folder that holds runs, or a run (its folder or name). Default: t2i-runs."
+        ),
     ] = None,
     host: Annotated[
         str,

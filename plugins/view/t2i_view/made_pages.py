@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.text import fit_one_line
 
 MOST_AT_ONCE = 2
@@ -28,6 +29,9 @@ MOST_KEPT = 50
 
 TRIED_AGAIN = 60.0
 """Seconds after which a command that failed is tried again, if its file is asked for."""
+
+LASTING = frozenset({BadFolder.exit_code, BadOption.exit_code})
+"""Exit codes of errors about the runs or models themselves: the same command fails again until a file changes."""
 
 MOST_SECONDS = 900
 """Time that a process may take."""
@@ -40,11 +44,13 @@ class MadePage:
     Attributes:
         file: The file; None if the command failed.
         fault: Why it failed, in one line; empty if it did not.
+        is_lasting: Whether it fails again until one of its files changes.
         ended: When the command ended, in seconds of the monotonic clock.
     """
 
     file: Path | None
     fault: str = ""
+    is_lasting: bool = False
     ended: float = field(default_factory=time.monotonic)
 
     @property
@@ -52,7 +58,7 @@ class MadePage:
         """True if the command failed and may be tried again, or the system has removed its temporary file."""
         if self.file is not None:
             return not self.file.exists()
-        return time.monotonic() - self.ended > TRIED_AGAIN
+        return not self.is_lasting and time.monotonic() - self.ended > TRIED_AGAIN
 
 
 class MadePages:
@@ -126,7 +132,8 @@ class MadePages:
                 self._running.discard(process)
         if process.returncode:
             lines = said.decode(errors="replace").strip().splitlines() or [f"exit code {process.returncode}"]
-            return MadePage(None, fit_one_line(lines[-1].removeprefix("error: ")))
+            fault = fit_one_line(lines[-1].removeprefix("error: "))
+            return MadePage(None, fault, process.returncode in LASTING)
         return MadePage(target)
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes] | None:

@@ -7,8 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from t2i_core.api.errors import BadFolder
-from t2i_core.results.run_list import RUNS_FOLDER
+from t2i_core.results.run_list import find_listed_folder
 from t2i_web_support.server import is_loopback, listen, make_address, make_server
 
 from .access import ViewAccess
@@ -21,7 +20,8 @@ def serve(named: Path | None, host: str, port: int, token: bool) -> None:
     """Serve the runs of a folder until the server is stopped. The link is printed on standard output.
 
     Args:
-        named: The folder. If None, the folder for runs; it need not exist yet.
+        named: A folder that holds runs, or a run, also by its name in the folder for runs. If None, the folder for
+            runs; it need not exist yet.
         host: Address to listen on.
         port: Port to listen on; 0 takes any free one.
         token: Whether the page demands a token even if only this machine can reach it.
@@ -30,10 +30,7 @@ def serve(named: Path | None, host: str, port: int, token: bool) -> None:
         BadFolder: If the folder does not exist.
         BadOption: If the address or port cannot be used.
     """
-    folder = named or RUNS_FOLDER
-    if named is not None and not named.is_dir():
-        fault = "is not a folder" if named.exists() else "no such folder"
-        raise BadFolder(f"{named}: {fault}; name a folder that holds runs")
+    folder = find_listed_folder(named)
     # runs are read again only when they change, so the first visitor does not wait for all of them
     answer(folder.absolute(), RunQuery())
     with listen(host, port) as at, MadePages() as pages:

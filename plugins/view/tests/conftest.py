@@ -32,6 +32,9 @@ import json, sys
 words = sys.argv[1:]
 if any("broken" in word for word in words):
     sys.exit("error: the run is <b>broken</b>")
+if any("unlike" in word for word in words):
+    print("error: the runs have nothing to compare", file=sys.stderr)
+    sys.exit(11)
 target = words[words.index("--out") + 1]
 with open(target, "w") as file:
     if "json" in words:

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from t2i_core.results.number_format import format_interval, format_p_value
 from t2i_core.results.run import load_run
 from t2i_core.results.verdict import describe_verdicts
+from t2i_view import app, made_pages
 
 from .conftest import change_manifest
 from .test_run_page import wait_for
@@ -132,6 +133,20 @@ def test_a_comparison_that_fails_says_why(client: TestClient, runs: Path) -> Non
     (runs / "second").rename(runs / "broken")
     text = read_compared(client, "/compare?run=first&run=broken")
     assert "the run is &lt;b&gt;broken&lt;/b&gt;" in text
+
+
+def test_why_a_pair_is_not_compared_stays_known_until_a_run_changes(
+    client: TestClient, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (runs / "second").rename(runs / "unlike")
+    path = "/compare?run=first&run=unlike"
+    assert "the runs have nothing to compare" in read_compared(client, path)
+    monkeypatch.setattr(made_pages, "TRIED_AGAIN", 0.0)  # as if a minute had passed
+    monkeypatch.setattr(app, "PATIENCE", 0.0)
+    assert "the runs have nothing to compare" in client.get(path).text
+    change_manifest(runs / "unlike", started="2026-01-01T00:00:00+00:00")
+    assert "is being compared" in client.get(path).text
+    assert "the runs have nothing to compare" in read_compared(client, path)
 
 
 def test_scores_of_several_protocols_are_marked(client: TestClient, runs: Path) -> None:

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import httpx2 as httpx
 import pytest
+from starlette.testclient import TestClient
 from t2i_core.api.errors import BadFolder
 from t2i_view.serve import serve
+from t2i_web_support.guard import Guard
 
 T2I = [sys.executable, "-m", "t2i_cli"]
 EVAL = (
@@ -99,6 +101,27 @@ def test_another_address_demands_the_token_in_the_link(tmp_path: Path) -> None:
             assert client.get("/").status_code == 200
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+def test_a_run_is_opened_by_the_name_that_t2i_runs_prints(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs.rename(runs.with_name("t2i-runs"))
+    monkeypatch.chdir(runs.parent)
+    titles = []
+
+    class Visited:
+        def __init__(self, app: Guard) -> None:
+            self.client = TestClient(app, base_url="http://127.0.0.1")
+
+        def run(self, sockets: object) -> None:
+            titles.append(re.findall("<h1[^>]*>(.*?)</h1>", self.client.get("/").text))
+
+    monkeypatch.setattr("t2i_view.serve.make_server", Visited)
+    for named in ("second", "t2i-runs/first", "t2i-runs"):
+        serve(Path(named), "127.0.0.1", 0, False)
+    assert titles == [["second"], ["first"], ["Runs"]]
+    assert f"runs of {Path('t2i-runs', 'second')}" in capsys.readouterr().err
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
