@@ -17,6 +17,8 @@ from t2i_core.results.verdict import rank_models
 
 from .conditions import Parts, describe_difference
 from .entries import DIRECTIONS, BoardEntry, LeftOut
+from .model_names import list_settings, name_models
+from .public_text import Publish
 from .repeat import write_repeat_command
 
 
@@ -49,6 +51,11 @@ class BoardRow:
         if self.first is None:
             return ""
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+    @property
+    def settings(self) -> str:
+        """The options that were given for the model, in words."""
+        return ", ".join(list_settings(self.entry))
 
 
 @dataclass(frozen=True)
@@ -109,29 +116,20 @@ class Board:
         return sum(map(is_sure, self.comparisons))
 
 
-def make_boards(entries: Iterable[BoardEntry]) -> list[Board]:
+def make_boards(entries: Iterable[BoardEntry], publish: Publish) -> list[Board]:
     """Return a board for each metric. Scores under different conditions are never on one board.
 
     The conditions of a board are those under which most models were measured; of several, those of the newest run.
+
+    Args:
+        entries: The scores.
+        publish: Removes folders from the names of models.
     """
     by_title: dict[str, list[BoardEntry]] = {}
     for entry in entries:
         by_title.setdefault(entry.result.title, []).append(entry)
-    names = name_models([entry for own in by_title.values() for entry in own])
+    names = name_models([entry for own in by_title.values() for entry in own], publish)
     return [_make_board(title, own, names) for title, own in sorted(by_title.items())]
-
-
-def name_models(entries: Sequence[BoardEntry]) -> dict[str, str]:
-    """Return each model's name on the site by its identity: its newest label, with more if others have it too."""
-    newest = {entry.identity: entry for entry in sorted(entries, key=lambda entry: entry.order)}
-    names = {identity: entry.result.label for identity, entry in newest.items()}
-    models = {identity: entry.result.model for identity, entry in newest.items()}
-    runs = {identity: entry.run.name for identity, entry in newest.items()}
-    numbers = {identity: str(number) for number, identity in enumerate(newest, 1)}
-    for suffixes in (models, runs, numbers):
-        shared = {name for name, count in Counter(names.values()).items() if count > 1}
-        names = {i: f"{name} ({suffixes[i]})" if name in shared else name for i, name in names.items()}
-    return names
 
 
 def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, str]) -> Board:
@@ -152,7 +150,7 @@ def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, s
         entry.result.model_copy(update={"label": name, "higher_is_better": direction})
         for name, entry in current.items()
     ]
-    samples = _find_usual_samples(list(current.values()))
+    usual = _find_usual_samples(list(current.values()))
     rows = []
     for standing in rank_models(results, comparisons):
         entry = current[standing.label]
@@ -164,7 +162,7 @@ def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, s
             None if direction is None else standing.last,
             len(current) - 1 - len(own_missing),
             (
-                *_mark_samples(entry, samples),
+                *_mark_samples(entry, usual),
                 *_mark_other_code(history[entry.identity]),
                 *(f"not compared with {o}: {why}" for o, why in own_missing.items()),
             ),
@@ -172,17 +170,29 @@ def _make_board(title: str, entries: Sequence[BoardEntry], names: Mapping[str, s
         )
         rows.append(row)
     left_out = [
-        LeftOut(
-            entry.run.name,
-            describe_difference(entry.conditions.settings, settings),
-            title,
-            entry.result.label,
-            write_repeat_command(entry, rows[0].entry),
-        )
+        _leave_out(entry, settings, history.get(entry.identity), rows[0].entry)
         for several in groups.values()
         for entry in several
     ]
     return Board(title, rows, comparisons, left_out)
+
+
+def _leave_out(
+    entry: BoardEntry, settings: Parts, on_board: Sequence[BoardEntry] | None, board: BoardEntry
+) -> LeftOut:
+    """Return a score under other conditions than the board's, with how to repeat it unless that has been done.
+
+    Args:
+        entry: The score.
+        settings: The board's settings.
+        on_board: The scores of its model on the board, the oldest first; None if the board lacks the model.
+        board: A score of the board.
+    """
+    reason = describe_difference(entry.conditions.settings, settings)
+    if on_board:
+        reason = f"{reason}; the model is on the board already, from the run {on_board[-1].run.name}"
+    command = "" if on_board else write_repeat_command(entry, board)
+    return LeftOut(entry.run.name, reason, entry.result.title, entry.result.label, command)
 
 
 def _compare_all(current: Mapping[str, BoardEntry]) -> tuple[list[Comparison], dict[str, dict[str, str]]]:
@@ -204,19 +214,25 @@ def _compare_all(current: Mapping[str, BoardEntry]) -> tuple[list[Comparison], d
     return adjust_comparisons(found), missing
 
 
-def _find_usual_samples(entries: Sequence[BoardEntry]) -> Parts:
-    """Return the prompts and seeds that most entries have."""
-    several = [entry.conditions.samples for entry in entries]
-    return max(several, key=several.count)
+def _find_usual_samples(entries: Sequence[BoardEntry]) -> dict[str, list[str]]:
+    """Return the prompts and the seeds that most entries have; several, if the same number of entries has each."""
+    found: dict[str, Counter[str]] = {}
+    for entry in entries:
+        for key, value in entry.conditions.samples:
+            found.setdefault(key, Counter())[value] += 1
+    return {
+        key: [value for value, count in counts.items() if count == max(counts.values())]
+        for key, counts in found.items()
+    }
 
 
-def _mark_samples(entry: BoardEntry, usual: Parts) -> list[str]:
+def _mark_samples(entry: BoardEntry, usual: Mapping[str, Sequence[str]]) -> list[str]:
     """Return notes on prompts and seeds that differ from the usual ones, and on seeds that are not shared."""
-    own, others = dict(entry.conditions.samples), dict(usual)
     marks = [
-        f"other {key} than most models here ({value}): the scores do not compare, the paired differences do"
-        for key, value in own.items()
-        if value != others.get(key)
+        f"measured with {key} {value}, others with {' or '.join(others)}: compare by the paired differences, "
+        "not by the scores"
+        for key, value in entry.conditions.samples
+        if (others := [each for each in usual[key] if each != value])
     ]
     if entry.result.n_missing:
         marks.append(f"{entry.result.n_missing} of its samples are missing")

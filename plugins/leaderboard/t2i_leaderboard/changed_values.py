@@ -25,7 +25,7 @@ class ChangedValue:
     """A value of a run that its judges do not confirm.
 
     Attributes:
-        run: The run's folder.
+        run: The run's name.
         model: Label of the model.
         metric: The metric.
         sample: The prompt's id and the seed, in words.

@@ -64,6 +64,7 @@ def leaderboard(
 
     from .boards import make_boards
     from .entries import BoardEntry, LeftOut, list_entries, read_runs
+    from .public_text import make_publisher
     from .site import write_site
     from .verification import verify_entries
 
@@ -71,6 +72,7 @@ def leaderboard(
         raise BadOption("--images-from has no effect without --verify")
     resolver = installed_resolver()
     read, left_out = read_runs(runs, images_from or ())
+    publish = make_publisher(read)
     entries: list[BoardEntry] = []
     for run in read:
         for found in list_entries(run, resolver):
@@ -79,13 +81,13 @@ def leaderboard(
             else:
                 entries.append(found)
     verified = [] if verify is None else verify_entries(entries, verify, resolver, _tell)
-    boards = make_boards(entries)
+    boards = make_boards(entries, publish)
     for each in [*left_out, *(each for board in boards for each in board.left_out)]:
         _tell(f"left out: {each.what}: {each.reason}")
         if each.command:
             _tell(f"  repeat it with: {each.command}")
     if not boards:
         raise BadFolder("none of these runs has a score for a board; the reasons are above")
-    write_site(boards, left_out, verified, out, title)
+    write_site(boards, left_out, verified, out, title, publish)
     scores = _count(sum(len(board.rows) for board in boards), "score")
     _tell(f"{out / 'index.html'}: {scores} on {_count(len(boards), 'board')}")

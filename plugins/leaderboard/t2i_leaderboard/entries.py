@@ -15,7 +15,8 @@ from t2i_core.api.resolver import ResolvedComponent, Resolver
 from t2i_core.results.analysis import StoredMetrics, list_metrics
 from t2i_core.results.manifest import ModelRecord
 from t2i_core.results.result import Result, list_bound_labels
-from t2i_core.results.run import Run, load_finished_run
+from t2i_core.results.run import Run, load_finished_run, make_relative
+from t2i_core.results.run_list import RUNS_FOLDER
 from t2i_core.results.score_difference import StoredScoring, make_stored_scoring
 
 from .conditions import Conditions, read_conditions
@@ -122,7 +123,9 @@ def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tupl
         try:
             found = load_finished_run(folder, images_from)
         except BadFolder as error:
-            refused[folder.absolute()] = str(error)
+            refused[folder.absolute()] = _describe_error(
+                error, folder, make_relative(folder.absolute()), RUNS_FOLDER / folder
+            )
             continue
         if found.failed is not None:
             refused[found.folder] = f"the run failed: {found.failed}"
@@ -133,6 +136,16 @@ def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tupl
     names = name_folders({*runs, *refused})
     stored = [NamedRun(f, run.manifest, images_from=run.images_from, name=names[f]) for f, run in runs.items()]
     return stored, [LeftOut(names[folder], reason) for folder, reason in refused.items()]
+
+
+def _describe_error(error: T2IError, *named: Path) -> str:
+    """Return an error without the path of its run at the beginning, because its list names the run already."""
+    message = str(error)
+    for path in named:
+        rest = message.removeprefix(str(path))
+        if rest != message and rest[:1] in (":", "/", "\\"):
+            return rest[1:].lstrip()
+    return message
 
 
 def list_entries(run: NamedRun, resolver: Resolver[Any]) -> Iterator[BoardEntry | LeftOut]:
@@ -158,7 +171,8 @@ def _list_scores(
         metric, scoring = _make_scoring(name, metrics)
         of_pairs = check_pairs(run, results, scoring) if isinstance(scoring.instance, PairMetric) else None
     except T2IError as error:
-        yield from (LeftOut(run.name, str(error), result.title, result.label) for result in shown)
+        reason = _describe_error(error, run.path)
+        yield from (LeftOut(run.name, reason, result.title, result.label) for result in shown)
         return
     for result in shown:
         try:
@@ -167,7 +181,7 @@ def _list_scores(
             unchecked = check_score(run, result, scoring) if of_pairs is None else of_pairs
             yield _make_entry(run, result, metric, scoring, unchecked)
         except T2IError as error:
-            yield LeftOut(run.name, str(error), result.title, result.label)
+            yield LeftOut(run.name, _describe_error(error, run.path), result.title, result.label)
 
 
 def _make_scoring(name: str, metrics: StoredMetrics) -> tuple[ResolvedComponent[MetricInfo], StoredScoring]:

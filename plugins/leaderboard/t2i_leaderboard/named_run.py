@@ -20,12 +20,18 @@ class NamedRun(Run):
 
     name: str = ""
 
+    @property
+    def path(self) -> Path:
+        """Its name, which stands for its folder in all messages, because the site is public."""
+        return Path(self.name)
+
 
 def name_folders(folders: Collection[Path]) -> dict[Path, str]:
     """Return the name of each folder, with as many folders above it as tell it from the others: `ann/run`."""
     names: dict[Path, str] = {}
-    for length in range(1, max((len(folder.parts) for folder in folders), default=0) + 1):
-        tails = {folder: "/".join(folder.parts[-length:]) for folder in folders}
+    parts = {folder: folder.relative_to(folder.anchor).parts for folder in folders}
+    for length in range(1, max(map(len, parts.values()), default=0) + 1):
+        tails = {folder: "/".join(own[-length:]) for folder, own in parts.items()}
         counts = Counter(tails.values())
         names |= {folder: tail for folder, tail in tails.items() if folder not in names and counts[tail] == 1}
     return names

@@ -24,6 +24,7 @@ from t2i_web_support.templates import make_environment, read_style
 from .boards import Board, BoardRow
 from .entries import BoardEntry, LeftOut
 from .interval_plot import HistoryPlot, plot_history, plot_intervals
+from .public_text import Publish, publish_data
 from .verification import Verification
 
 DATA = "leaderboard.json"
@@ -53,7 +54,12 @@ class ModelPage:
 
 
 def write_site(
-    boards: Sequence[Board], left_out: Sequence[LeftOut], verified: Sequence[Verification], out: Path, title: str
+    boards: Sequence[Board],
+    left_out: Sequence[LeftOut],
+    verified: Sequence[Verification],
+    out: Path,
+    title: str,
+    publish: Publish,
 ) -> None:
     """Write the site into a folder, in place of an earlier one.
 
@@ -63,14 +69,15 @@ def write_site(
         verified: The verification of scores; empty without `--verify`.
         out: The folder.
         title: The title of the site.
+        publish: Removes folders from the texts of runs.
 
     Raises:
         BadFolder: If the folder has other files, or cannot be written.
     """
     _prepare_folder(out)
     models = _list_models(boards)
-    metric_files = _name_files("metric", [board.title for board in boards])
-    model_files = _name_files("model", [model.name for model in models])
+    metric_files = _name_files("metric", [board.title for board in boards], publish)
+    model_files = _name_files("model", [model.name for model in models], publish)
     checks = {(v.entry.run.folder, v.entry.result.title, v.entry.result.label): v for v in verified}
     style = read_style() + (_STATIC / "board.css").read_text(encoding="utf-8")
     script = (_STATIC / "sort.js").read_text(encoding="utf-8")
@@ -84,7 +91,8 @@ def write_site(
         "plots": {board.title: plot_intervals([row.entry.result for row in board.rows]) for board in boards},
         "check_of": lambda entry: _describe_check(checks, entry),
         "is_sure": is_sure,
-        "short": _shorten,
+        "short": lambda text, longest=_LONGEST_NAME: _shorten(publish(text), longest),
+        "is_public": lambda text: publish(text) == text,
         "style": Markup(style),
         "script": Markup(script),
         "policy": make_policy(style, script),
@@ -94,15 +102,15 @@ def write_site(
         _write_page(out / metric_files[board.title], "metric.html", known | {"board": board})
     for model in models:
         _write_page(out / model_files[model.name], "model.html", known | {"model": model})
-    rows = [_describe_row(board, row, checks) for board in boards for row in board.rows]
-    _write_text(out / DATA, json.dumps(_describe_site(boards, left_out, checks, title), indent=1, allow_nan=False))
+    rows = [publish_data(_describe_row(board, row, checks), publish) for board in boards for row in board.rows]
+    content = publish_data(_describe_site(boards, left_out, checks, title, publish), publish)
+    _write_text(out / DATA, json.dumps(content, indent=1, allow_nan=False))
     with write_atomically(out / "leaderboard.csv") as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        columns = [name for name in rows[0] if name not in ("history", "marks", "ci")]
-        writer.writerow([*columns, "low", "high", "marks"])
-        for row in rows:
-            cells = [*(row[name] for name in columns), *row["ci"], "; ".join(row["marks"])]
-            writer.writerow(["" if cell is None else escape(cell) for cell in cells])
+        table = [_flatten_row(row) for row in rows]
+        writer.writerow(table[0])
+        for row in table:
+            writer.writerow(["" if cell is None else escape(cell) for cell in row.values()])
     if not (out / CARD).exists():  # its owner may have changed it
         _write_text(out / CARD, f"---\ntitle: {json.dumps(_shorten(title))}\nsdk: static\n---\n")
     _remove_stale_pages(out, {*metric_files.values(), *model_files.values()})
@@ -138,12 +146,12 @@ def _list_models(boards: Iterable[Board]) -> list[ModelPage]:
     return [ModelPage(name, places[name]) for name in sorted(places)]
 
 
-def _name_files(kind: str, names: Iterable[str]) -> dict[str, str]:
+def _name_files(kind: str, names: Iterable[str], publish: Publish) -> dict[str, str]:
     """Return a file name for each name; no two are equal, in whatever letter case."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        slug = make_slug(name)[:_LONGEST_NAME]
+        slug = make_slug(publish(name))[:_LONGEST_NAME]
         file, count = f"{kind}-{slug}.html", 1
         while file.casefold() in taken:
             count += 1
@@ -186,6 +194,7 @@ def _describe_row(board: Board, row: BoardRow, checks: Checks) -> dict[str, Any]
     return {
         "metric": board.title,
         "model": row.name,
+        "settings": {str(key): value for key, value in result.settings.items()},
         "rank_first": row.first,
         "rank_last": row.last,
         "score": result.score,
@@ -213,8 +222,23 @@ def _describe_row(board: Board, row: BoardRow, checks: Checks) -> dict[str, Any]
     }
 
 
+def _flatten_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of the JSON as the CSV has it, by column."""
+    cells: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "ci":
+            cells["low"], cells["high"] = value
+        elif name == "settings":
+            cells[name] = ", ".join(f"{key}={each}" for key, each in value.items())
+        elif name == "marks":
+            cells[name] = "; ".join(value)
+        elif name != "history":
+            cells[name] = value
+    return cells
+
+
 def _describe_site(
-    boards: Sequence[Board], left_out: Sequence[LeftOut], checks: Checks, title: str
+    boards: Sequence[Board], left_out: Sequence[LeftOut], checks: Checks, title: str, publish: Publish
 ) -> dict[str, Any]:
     return {
         "title": title,
@@ -226,19 +250,19 @@ def _describe_site(
                 "settings": [list(part) for part in board.settings],
                 "rows": [_describe_row(board, row, checks) for row in board.rows],
                 "comparisons": [each.model_dump() for each in board.comparisons],
-                "left_out": [_describe_left_out(each) for each in board.left_out],
+                "left_out": [_describe_left_out(each, publish) for each in board.left_out],
             }
             for board in boards
         ],
-        "left_out": [_describe_left_out(each) for each in left_out],
+        "left_out": [_describe_left_out(each, publish) for each in left_out],
     }
 
 
-def _describe_left_out(each: LeftOut) -> dict[str, Any]:
+def _describe_left_out(each: LeftOut, publish: Publish) -> dict[str, Any]:
     return {
         "run": each.run,
         "metric": each.metric,
         "model": each.model,
         "reason": each.reason,
-        "command": each.command or None,
+        "command": each.command if each.command and publish(each.command) == each.command else None,
     }

@@ -108,12 +108,58 @@ def test_other_seeds_and_prompts_are_compared_on_shared_samples_and_marked(tmp_p
     site = write(*runs, some, none)
     rows = {row["model"]: row for row in site.board("dark")["rows"]}
     assert (rows["a"]["compared"], rows["d"]["compared"], rows["e"]["compared"]) == (3, 3, 0)
-    assert rows["d"]["marks"][0].startswith("other prompts than most models here (words(5)#")
-    assert rows["d"]["marks"][1].startswith("other seeds than most models here (1-3): ")
+    assert rows["d"]["marks"][0].startswith("measured with prompts words(5)#")
+    assert rows["d"]["marks"][1] == (
+        "measured with seeds 1-3, others with 0-2: compare by the paired differences, not by the scores"
+    )
+    assert rows["a"]["marks"] == ["not compared with e: they share no prompts with the same seeds"]
     assert "not compared with a: they share no prompts with the same seeds" in rows["e"]["marks"]
     assert (rows["e"]["rank_first"], rows["e"]["rank_last"]) == (1, 5)
     pair = next(each for each in site.board("dark")["comparisons"] if {each["a"], each["b"]} == {"a", "d"})
     assert pair["n"] == 10
+
+
+@pytest.mark.long
+def test_where_no_seeds_are_usual_all_models_say_theirs(tmp_path: Path, write: Write) -> None:
+    few = [paint_run(tmp_path / name, name, 100 + 10 * n, ["dark"]) for n, name in enumerate("ab")]
+    more = [paint_run(tmp_path / name, name, 130 + 10 * n, ["dark"], seeds=4) for n, name in enumerate("cd")]
+    rows = {row["model"]: row for row in write(*few, *more).board("dark")["rows"]}
+    rest = "compare by the paired differences, not by the scores"
+    for name in "ab":
+        assert rows[name]["marks"] == [f"measured with seeds 0-2, others with 0-3: {rest}"]
+    for name in "cd":
+        assert rows[name]["marks"] == [f"measured with seeds 0-3, others with 0-2: {rest}"]
+
+
+@pytest.mark.long
+def test_a_model_that_is_on_the_board_already_is_not_to_be_repeated(tmp_path: Path, write: Write) -> None:
+    earlier = paint_run(tmp_path / "earlier", "a", 100, ["bright"], options={"bright": {"over": 0.6}})
+    runs = [paint_run(tmp_path / name, name, level, ["bright"]) for name, level in (("a", 100), ("b", 150))]
+    site = write(earlier, *runs)
+    (left_out,) = site.board("bright")["left_out"]
+    assert left_out["reason"] == (
+        "over 0.6, which the others leave at its default; the model is on the board already, from the run a"
+    )
+    assert left_out["command"] is None
+    assert "repeat it with" not in site.said
+
+
+@pytest.mark.long
+def test_models_with_one_label_have_what_differs_in_their_names(tmp_path: Path, write: Write) -> None:
+    def measure(name: str, label: str, level: int) -> Path:
+        return paint_run(tmp_path / name, label, level, ["dark"])
+
+    runs = [measure("one", "paint", 100), measure("two", "paint", 150), measure("three", "grey", 120)]
+    site = write(*runs)
+    rows = {row["model"]: row for row in site.board("dark")["rows"]}
+    assert set(rows) == {"paint (level=100)", "paint (level=150)", "grey"}
+    assert rows["grey"]["settings"] == {"level": 120}
+    table = {row["model"]: row for row in csv.DictReader((site.folder / "leaderboard.csv").open(encoding="utf-8"))}
+    assert table["grey"]["settings"] == "level=120"
+    assert list(table["grey"])[2:8] == ["settings", "rank_first", "rank_last", "score", "low", "high"]
+    page = (site.folder / "index.html").read_text(encoding="utf-8")
+    assert '<div class="soft">level=120</div>' in page
+    assert '<div class="soft">level=100</div>' not in page  # its name says so
 
 
 @pytest.mark.long
@@ -128,10 +174,10 @@ def test_the_newest_run_of_a_model_counts_and_the_others_are_its_history(tmp_pat
     assert site.data["left_out"] == [], site.said
     names = site.names("dark")
     assert names[0] == "light"
-    assert sorted(names[1:]) == ["grey (paint) (namesake)", "grey (paint) (new)"]
+    assert sorted(names[1:]) == ["grey (level=120)", "grey (level=60)"]
     row = next(row for row in site.board("dark")["rows"] if row["run"] == "new")
     assert [each["run"] for each in row["history"]] == ["old", "new"]
-    page = next(site.folder.glob("model-grey*new*.html"))
+    page = next(site.folder.glob("model-grey-level-120*.html"))
     assert '<svg class="history"' in page.read_text(encoding="utf-8")
     assert "computed again from the tables of the run" in page.read_text(encoding="utf-8")
     assert not any("weights" in mark for mark in row["marks"])
@@ -149,7 +195,7 @@ def test_runs_in_folders_of_one_name_are_told_apart(tmp_path: Path, write: Write
     assert [each["run"] for each in site.data["left_out"]] == ["cid/run"]
     rows = {row["run"]: row for row in site.board("dark")["rows"]}
     assert set(rows) == {"ann/run", "bob/run", "other"}
-    assert rows["ann/run"]["model"] == "grey (paint) (ann/run)"
+    assert rows["ann/run"]["model"] == "grey (level=90)"
     table = list(csv.DictReader((site.folder / "leaderboard.csv").open(encoding="utf-8")))
     assert {row["run"] for row in table} == set(rows)
     page = (site.folder / "metric-dark.html").read_text(encoding="utf-8")

@@ -277,7 +277,7 @@ def test_prompts_that_were_altered_with_their_digest_are_marked(
     write_manifest(run, content)
     site = write(run, eight[0], eight[1])
     row = next(row for row in site.board("dark")["rows"] if row["run"] == "theirs")
-    assert row["marks"][0].startswith(f"other prompts than most models here (words{described}): ")
+    assert row["marks"][0].startswith(f"measured with prompts words{described}, others with words(8)#")
     assert row["marks"][0] in html.unescape((site.folder / "index.html").read_text(encoding="utf-8"))
     pairs = {each["n"] for each in site.board("dark")["comparisons"] if "model 3" in (each["a"], each["b"])}
     assert pairs == {7 * 3}
