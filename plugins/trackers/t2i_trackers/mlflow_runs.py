@@ -12,21 +12,27 @@ from typing import Any, TypeVar
 from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
+from mlflow.tracking.registry import UnsupportedModelRegistryStoreURIException
 from t2i_core.api import Progress, Setup
-from t2i_core.api.errors import BadOption, MissingOption
+from t2i_core.api.errors import BadOption, MissingDependency, MissingOption, T2IError
+from t2i_core.api.text import fit_one_line
 from t2i_core.results.run import Run
 
 from .options import MlflowOptions
-from .outcome import ModelOutcome, flatten, list_outcomes, list_worst_images
+from .outcome import ModelOutcome, count_runs, flatten, format_setting, list_outcomes, list_worst_images
 
 TAG = "t2i.identity"
 ADDRESS = "MLFLOW_TRACKING_URI"
+_FOLDERS = "MLFLOW_ALLOW_FILE_STORE"
 _RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 _BATCH = 100
 """The most parameters or tags of one request; of metrics there may be more."""
 
 _LONGEST = 500
 """Longer values of parameters, which older servers refuse, stand only in the file of results."""
+
+_SERVER = re.compile(r"https?:")
+_DATABASE = re.compile(r"(sqlite|postgresql|mysql|mssql)(\+\w+)?:")
 
 _Entry = TypeVar("_Entry")
 
@@ -49,7 +55,7 @@ class MlflowRuns:
                 for entry in earlier:  # only now, so that a failure leaves what was there
                     self._client.delete_run(entry.info.run_id)
                 task.advance()
-        progress.note(f"mlflow: {len(outcomes)} runs in experiment {self._options.experiment}")
+        progress.note(f"mlflow: {count_runs(outcomes)} in experiment {self._options.experiment}")
 
     def _find_experiment(self) -> str:
         found = self._client.get_experiment_by_name(self._options.experiment)
@@ -68,7 +74,7 @@ class MlflowRuns:
         tags = {TAG: outcome.identity, "t2i.run": run.folder.name}
         entry = self._client.create_run(experiment, start_time=begun, tags=tags, run_name=name).info.run_id
         metrics = [Metric(_clean(key), value, ended or 0, 0) for key, value in outcome.values.items()]
-        texts = {_clean(key): str(value) for key, value in flatten(outcome.config)}
+        texts = {_clean(key): format_setting(value) for key, value in flatten(outcome.config)}
         params = [Param(key, text) for key, text in texts.items() if len(text) <= _LONGEST]
         for some in _split(metrics):
             self._client.log_batch(entry, metrics=some)
@@ -87,7 +93,7 @@ class MlflowRuns:
 
 
 def find_address(setup: Setup[Any]) -> str:
-    """Return the address of the server, or of a store of files.
+    """Return the address of the server, or of a database or folder.
 
     Raises:
         MissingOption: If neither the argument nor the environment names one.
@@ -95,18 +101,22 @@ def find_address(setup: Setup[Any]) -> str:
     """
     address = setup.argument or os.environ.get(ADDRESS, "")
     if not address:
-        raise MissingOption(f"'mlflow': no server; name it: --sink mlflow:http://HOST:5000, or set {ADDRESS}")
-    if setup.offline and not setup.plans_online and re.match(r"https?:", address):
+        raise MissingOption(
+            f"'mlflow': no server; name it: --sink mlflow:http://HOST:5000, or a file: "
+            f"--sink mlflow:sqlite:///FILE, or set {ADDRESS}"
+        )
+    if setup.offline and not setup.plans_online and _SERVER.match(address):
         raise BadOption(f"'mlflow': {address} needs the network; leave out --offline, or the sink")
     return address
 
 
 def check_server(setup: Setup[Any]) -> None:
-    """Check, before anything runs, that the server answers.
+    """Check, before anything runs, that the server answers, or that the database or folder can be used.
 
     Raises:
-        MissingOption: If no server is named.
-        BadOption: If it does not answer, or the run may not use the network.
+        MissingOption: If none is named.
+        MissingDependency: If a database needs a package that is not installed.
+        BadOption: If it does not answer or cannot be used, or the run may not use the network.
     """
     address = find_address(setup)
     if setup.dry or setup.offline:
@@ -115,14 +125,41 @@ def check_server(setup: Setup[Any]) -> None:
     os.environ[_RETRIES] = "0"  # a run that has ended may wait for its server, one that begins need not
     try:
         MlflowClient(tracking_uri=address).search_experiments(max_results=1)
-    except MlflowException as error:
-        line = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadOption(f"'mlflow:{address}': does not answer ({line}); is the server running?") from error
+    except (MlflowException, OSError) as error:
+        raise _explain(error, address) from error
     finally:
         if own is None:
             del os.environ[_RETRIES]
         else:
             os.environ[_RETRIES] = own
+
+
+def _explain(error: MlflowException | OSError, address: str) -> T2IError:
+    """Return the error for the user, in one line."""
+    if _FOLDERS in str(error):
+        return BadOption(
+            f"'mlflow:{address}': MLflow does not write to folders any more; name a database "
+            f"(--sink mlflow:sqlite:///FILE), or set {_FOLDERS}=true"
+        )
+    if isinstance(error, UnsupportedModelRegistryStoreURIException):
+        if _DATABASE.match(address):
+            return MissingDependency(f"'mlflow:{address}': databases need the package mlflow; pip install mlflow")
+        return BadOption(f"'mlflow:{address}': not an address of MLflow; name http://HOST:PORT or sqlite:///FILE")
+    system = _find_system_error(error)
+    reason = fit_one_line(str(error) if system is None else system.strerror or str(system))
+    if _SERVER.match(address):
+        return BadOption(f"'mlflow:{address}': the server does not answer ({reason}); is it running?")
+    return BadOption(f"'mlflow:{address}': cannot be used ({reason}); name another one")
+
+
+def _find_system_error(error: BaseException | None) -> OSError | None:
+    """Return the error of the operating system that led to another one: the first has a short message."""
+    while error is not None:
+        if isinstance(error, OSError) and error.strerror:
+            return error
+        reason = getattr(error.args[0], "reason", None) if error.args else None  # of urllib3
+        error = reason if isinstance(reason, BaseException) else error.__cause__ or error.__context__
+    return None
 
 
 def _read_time(when: str | None) -> int | None:

@@ -16,14 +16,14 @@ from t2i_core.api import Progress, Setup
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.files.atomic_write import write_whole
 from t2i_core.files.slug import make_slug
+from t2i_core.files.write_check import find_write_obstacle
 from t2i_core.results.export_file import remove_other_exports, write_export
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
-from t2i_core.results.scores import make_score_table, name_judges
-from t2i_core.results.table_format import format_table
+from t2i_core.results.scores import name_judges
 
 from .options import CardOptions
-from .outcome import ModelOutcome, list_outcomes
+from .outcome import ModelOutcome, format_scores, list_outcomes
 
 FOLDER = "model_cards"
 TASK = "text-to-image"
@@ -95,22 +95,44 @@ def _make_card(run: Run, outcome: ModelOutcome) -> ModelCard:
     """Return a new card: the metadata that the hub reads, and the same as a table for people."""
     found = list(_list_results(outcome.results))
     data = ModelCardData(pipeline_tag=TASK, model_name=outcome.label, eval_results=found or None)
-    table = format_table(make_score_table(outcome.results), "markdown") if outcome.results else "No scores.\n"
+    table = format_scores(outcome.results) if outcome.results else "No scores.\n"
     signatures = "".join(f"- `{each.signature}`\n" for each in outcome.results if each.signature)
     text = (
         f"---\n{data.to_yaml()}\n---\n\n# {_escape_heading(outcome.label)}\n\n## Evaluation\n\n{table}\n"
-        f"`lo` and `hi` are the ends of 95 % confidence intervals. Measured with t2i {run.manifest.t2i}:\n\n"
+        f"The brackets hold 95 % confidence intervals. Measured with t2i {run.manifest.t2i}:\n\n"
         f"{signatures}"
     )
     return ModelCard(text, ignore_metadata_errors=False)
+
+
+def check_card(file: Path) -> None:
+    """Check, before anything runs, that a card can be read and written.
+
+    Raises:
+        BadFolder: If it cannot be.
+    """
+    load_card(file)
+    if (obstacle := find_write_obstacle(file.parent)) is not None:
+        raise _explain_unwritable(file, obstacle)
+
+
+def _explain_unwritable(file: Path, error: OSError) -> BadFolder:
+    return BadFolder(
+        f"{file}: cannot be written ({error.strerror or error}); make it writable or name another card"
+    )
 
 
 def load_card(file: Path) -> ModelCard:
     """Return a card that exists.
 
     Raises:
-        BadFolder: If the file cannot be read, or is not a valid card.
+        BadFolder: If the file does not exist, cannot be read, or is not a valid card.
     """
+    if not file.is_file():
+        missing = "not a file" if file.exists() else "does not exist"
+        if not file.parent.exists():
+            missing = f"the folder {file.parent} does not exist"
+        raise BadFolder(f"{file}: {missing}; name a model card, or none for new cards in the run's folder")
     try:
         card: ModelCard = ModelCard.load(file)
     except OSError as error:
@@ -133,7 +155,7 @@ def _update_card(file: Path, outcome: ModelOutcome) -> None:
     try:
         write_whole(file, str(card).encode())
     except OSError as error:
-        raise BadFolder(f"{file}: cannot be written ({error.strerror or error})") from error
+        raise _explain_unwritable(file, error) from error
 
 
 def _list_results(results: Iterable[Result]) -> Iterator[EvalResult]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,17 @@ from t2i_core.files.slug import make_slug
 from t2i_core.results.number_format import format_number
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
+from t2i_core.results.scores import make_score_table
+from t2i_core.results.table_format import format_table
 
 _DIGITS = 16
 """Hex digits of an identity."""
+
+_HEADINGS = {
+    **{"name": "measure", "lo": "low", "hi": "high"},  # the interval stands in the cell of the value
+    **{"n_prompts": "number of prompts", "n_seeds": "number of seeds"},
+    **{"n_ok": "measured", "n_failed": "failed", "n_missing": "missing", "n_excluded": "excluded"},
+}
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,21 @@ def flatten(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from flatten(value, f"{prefix}{key}/")
         else:
             yield f"{prefix}{key}", value
+
+
+def format_setting(value: Any) -> str:
+    """Return a setting as plain text."""
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def format_scores(results: list[Result]) -> str:
+    """Return the scores as a table in Markdown, with headings for people."""
+    return format_table(make_score_table(results).rename(columns=_HEADINGS), "markdown")
+
+
+def count_runs(outcomes: Sequence[ModelOutcome]) -> str:
+    """Return the number of a tracker's runs, one for each model, as text."""
+    return "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
 
 
 def _name_values(results: list[Result]) -> Iterator[tuple[str, float]]:

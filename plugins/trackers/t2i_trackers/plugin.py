@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2i_core.api import About, Loading, Setup, Sink, SinkInfo, hookimpl
 from t2i_core.api.errors import MissingDependency
 
 from .options import CardOptions, MlflowOptions, TrackerOptions, WandbOptions
+
+if TYPE_CHECKING:
+    from .tensorboard_logs import TensorboardLogs
 
 
 @hookimpl
@@ -79,21 +82,23 @@ def _check_mlflow(setup: Setup[MlflowOptions]) -> None:
     check_server(setup)
 
 
-def _tensorboard(setup: Setup[TrackerOptions]) -> Sink:
+def _tensorboard(setup: Setup[TrackerOptions]) -> TensorboardLogs:
     with _needs("tensorboard"):
         from .tensorboard_logs import TensorboardLogs
     return TensorboardLogs(setup)
 
 
 def _check_tensorboard(setup: Setup[Any]) -> None:
-    _tensorboard(setup)  # imports what it needs, and writes nothing yet
+    sink = _tensorboard(setup)
+    if not setup.dry:
+        sink.check()
 
 
 def _check_card(setup: Setup[CardOptions]) -> None:
     if setup.argument is not None:
-        from .model_card import load_card
+        from .model_card import check_card
 
-        load_card(Path(setup.argument))
+        check_card(Path(setup.argument))
 
 
 def _model_card(setup: Setup[CardOptions]) -> Sink:

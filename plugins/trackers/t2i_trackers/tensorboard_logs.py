@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 from t2i_core.api import Progress, Setup
 from t2i_core.api.errors import BadFolder
+from t2i_core.files.write_check import find_write_obstacle
 from t2i_core.results.run import Run
-from t2i_core.results.scores import make_score_table
-from t2i_core.results.table_format import format_table
 from torch.utils.tensorboard import SummaryWriter
 
 from .options import TrackerOptions
-from .outcome import ModelOutcome, flatten, list_outcomes, list_worst_images
+from .outcome import ModelOutcome, flatten, format_scores, format_setting, list_outcomes, list_worst_images
 
 FOLDER = "tensorboard"
 _FILES = "events.out.tfevents.*"
@@ -28,6 +27,22 @@ class TensorboardLogs:
     def __init__(self, setup: Setup[TrackerOptions]) -> None:
         self._folder = Path(setup.argument or FOLDER)
         self._images = setup.options.images
+
+    def check(self) -> None:
+        """Make the folder, which tells for certain whether it can be written.
+
+        Raises:
+            BadFolder: If it cannot be.
+        """
+        try:
+            if (obstacle := find_write_obstacle(self._folder)) is not None:
+                raise obstacle
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadFolder(
+                f"{self._folder}: cannot be written ({error.strerror or error}); name another folder: "
+                "--sink tensorboard:FOLDER"
+            ) from error
 
     def write(self, run: Run, progress: Progress) -> None:
         """Write a run's event files in place of those of an earlier call.
@@ -51,7 +66,7 @@ class TensorboardLogs:
 
     def _log(self, run: Run, outcome: ModelOutcome, place: Path) -> None:
         settings = {
-            key: value if isinstance(value, bool | int | float | str) else str(value)
+            key: value if isinstance(value, bool | int | float) else format_setting(value)
             for key, value in flatten(outcome.config)
         }
         with SummaryWriter(str(place)) as writer:
@@ -62,8 +77,8 @@ class TensorboardLogs:
                     f"headline/{each.title}": each.score for each in outcome.results if each.score is not None
                 }
                 writer.add_hparams(settings, headlines, run_name=".")
-                writer.add_text("scores", format_table(make_score_table(outcome.results), "markdown"))
+                writer.add_text("scores", format_scores(outcome.results))
             for metric, images in list_worst_images(run, outcome, self._images):
                 for shown in images:
                     pixels = np.asarray(shown.image.pil().convert("RGB"))
-                    writer.add_image(f"worst of {metric}/{shown.caption}", pixels, dataformats="HWC")
+                    writer.add_image(f"worst of {metric}/{shown.caption}; {shown.name}", pixels, dataformats="HWC")

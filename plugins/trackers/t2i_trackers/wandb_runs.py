@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import netrc
+import shlex
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import wandb
 from t2i_core.api import Progress, Setup
 from t2i_core.api.errors import MissingOption
-from t2i_core.results.run import Run
+from t2i_core.results.run import Run, make_relative
 from t2i_core.results.scores import make_score_table
 
 from .options import WandbOptions
-from .outcome import ModelOutcome, list_outcomes, list_worst_images
+from .outcome import ModelOutcome, count_runs, list_outcomes, list_worst_images
 
 PROJECT = "t2i"
 
@@ -30,12 +32,22 @@ class WandbRuns:
         """Write a run. The same models of the same run are written to the same runs of Weights & Biases."""
         outcomes = list(list_outcomes(run))
         with progress.task("logging to wandb", len(outcomes), "models") as task:
+            kept = []
             for outcome in outcomes:
-                self._log(run, outcome)
+                kept.append(self._log(run, outcome))
                 task.advance()
-        progress.note(f"wandb: {len(outcomes)} runs in project {self._project}, group {run.folder.name}")
+        place = f"project {self._project}, group {run.folder.name}"
+        folders = [make_relative(folder) for folder in kept if folder is not None]
+        if folders:
+            sync = shlex.join(["wandb", "sync", *map(str, folders)])
+            progress.note(
+                f"wandb: nothing was uploaded; the files are in {folders[0].parent}; upload them: {sync}"
+            )
+        else:
+            progress.note(f"wandb: {count_runs(outcomes)} in {place}")
 
-    def _log(self, run: Run, outcome: ModelOutcome) -> None:
+    def _log(self, run: Run, outcome: ModelOutcome) -> Path | None:
+        """Log a model; return the folder of its files if they are not uploaded."""
         with wandb.init(
             project=self._project,
             entity=self._options.entity,
@@ -54,6 +66,7 @@ class WandbRuns:
             logged.log({**outcome.values, **self._collect_media(run, outcome)})
             if run.failed is not None:
                 logged.summary["failed"] = run.failed
+            return Path(logged.settings.sync_dir) if logged.offline else None
 
     def _collect_media(self, run: Run, outcome: ModelOutcome) -> dict[str, Any]:
         media: dict[str, Any] = {}
@@ -81,8 +94,8 @@ def check_login(setup: Setup[WandbOptions]) -> None:
     if settings.api_key or settings.identity_token_file or _has_netrc_key(settings.base_url):
         return
     raise MissingOption(
-        f"'wandb': no key for {settings.base_url}; run `wandb login` first, set WANDB_API_KEY, or write files for "
-        "`wandb sync` with -o wandb.mode=offline"
+        f"'wandb': no key for Weights & Biases ({settings.base_url}); run `wandb login` first, set WANDB_API_KEY, "
+        "or write files for `wandb sync` with -o wandb.mode=offline"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from t2i_core.api import Setup
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.api.progress import Silent
 from t2i_core.results.run import Run
+from t2i_trackers import plugin
 from t2i_trackers.model_card import FOLDER, ModelCards
 from t2i_trackers.options import CardOptions
 from t2i_trackers.outcome import list_outcomes
@@ -50,6 +52,9 @@ def test_new_cards_have_the_scores(run: Run) -> None:
         assert found.metric_args["signature"] == result.signature
         assert "<script>" not in card.text.replace("\\<", "")
         assert "| bright |" in card.text
+        heading = next(line for line in card.text.splitlines() if line.startswith("|"))
+        assert r"value \[low, high\]" in heading
+        assert not re.search(r"\b(lo|hi|n_\w+)\b", heading)
 
 
 def test_a_card_keeps_its_text_and_other_results(run: Run, tmp_path: Path) -> None:
@@ -97,3 +102,11 @@ def test_a_bad_card_stays_as_it_is(run: Run, tmp_path: Path, text: str | None) -
         write(run, file, model="plain")
     assert str(file) in str(caught.value)
     assert text is None or file.read_text() == text
+
+
+@pytest.mark.parametrize(("card", "missing"), [("gone/x.md", "the folder gone"), ("x.md", "x.md: does not exist")])
+def test_a_card_that_does_not_exist_is_not_blamed_on_yaml(card: str, missing: str) -> None:
+    with pytest.raises(BadFolder) as caught:
+        plugin._check_card(Setup(card, CardOptions()))
+    assert missing in str(caught.value)
+    assert "YAML" not in str(caught.value)

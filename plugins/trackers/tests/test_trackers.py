@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +19,7 @@ import pytest
 import wandb
 from mlflow import MlflowClient
 from t2i_core.api import Options, Setup
-from t2i_core.api.errors import BadOption, MissingDependency, MissingOption
+from t2i_core.api.errors import BadFolder, BadOption, MissingDependency, MissingOption
 from t2i_core.api.progress import Silent
 from t2i_core.results.run import Run
 from t2i_trackers import plugin
@@ -25,6 +30,16 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from .conftest import HOSTILE
 from .wandb_file import read_records
+
+
+class Notes(Silent):
+    """Keeps what the user is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
 
 
 def expect(run: Run, label: str) -> dict[str, float]:
@@ -58,7 +73,12 @@ def test_labels_that_differ_only_in_signs_have_different_files(run: Run) -> None
 
 @pytest.mark.long  # each run of the client is a process
 def test_wandb_has_it(run: Run, tmp_path: Path) -> None:
-    plugin._wandb(Setup("our-project", WandbOptions(images=3, folder=str(tmp_path)))).write(run, Silent())
+    notes = Notes()
+    plugin._wandb(Setup("our-project", WandbOptions(images=3, folder=str(tmp_path)))).write(run, notes)
+    (note,) = notes.notes
+    assert "nothing was uploaded" in note
+    folders = shlex.split(note.partition("wandb sync ")[2])
+    assert sorted(map(Path, folders)) == sorted(Path("wandb").glob("offline-run-*"))
     files = {file.name: file for file in tmp_path.glob("wandb/offline-run-*/run-*.wandb")}
     for outcome in list_outcomes(run):
         records = list(read_records(files[f"run-{outcome.identity}.wandb"]))
@@ -82,6 +102,7 @@ def check_mlflow(client: MlflowClient, run: Run, folder: Path) -> None:
     for outcome in list_outcomes(run):
         (entry,) = client.search_runs([experiment.experiment_id], f"tags.`{TAG}` = '{outcome.identity}'")
         assert entry.data.metrics == pytest.approx(expect(run, outcome.label))
+        assert entry.data.params["prompts"] == "test-prompts"
         assert entry.data.params["signature/bright"] == outcome.results[0].signature
         assert entry.data.tags["t2i.run"] == "run"
         assert (entry.info.status, entry.info.run_name) == ("FINISHED", f"{outcome.label} (run)")
@@ -111,6 +132,9 @@ def test_tensorboard_has_it(run: Run) -> None:
         images = events.Tags()["images"]
         assert len(images) == 2
         assert all(tag.startswith("worst of bright/") for tag in images)
+        assert all(re.search(r"; (car|dog), seed [01]$", tag) for tag in images)
+        (headline,) = events.Scalars("headline/bright")
+        assert headline.value == pytest.approx(outcome.results[0].score, rel=1e-6)
         (text,) = events.Tensors("scores/text_summary")
         assert b"| bright |" in text.tensor_proto.string_val[0]
 
@@ -137,7 +161,64 @@ def test_no_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_that_does_not_answer_stops_the_command() -> None:
     with pytest.raises(BadOption) as caught:
         plugin._check_mlflow(Setup("http://127.0.0.1:9", MlflowOptions()))
-    assert "http://127.0.0.1:9" in str(caught.value)
+    message = str(caught.value)
+    assert "http://127.0.0.1:9" in message
+    assert os.strerror(errno.ECONNREFUSED) in message
+    assert "HTTPConnection" not in message
+
+
+def test_a_folder_needs_the_permission_of_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE")
+    with pytest.raises(BadOption) as caught:
+        plugin._check_mlflow(Setup(str(tmp_path / "mlf"), MlflowOptions()))
+    message = str(caught.value)
+    assert all(word in message for word in ("MLFLOW_ALLOW_FILE_STORE=true", "sqlite:///FILE"))
+    assert "server" not in message
+
+
+def test_a_folder_that_cannot_be_made_is_not_called_a_server(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadOption) as caught:
+        plugin._check_mlflow(Setup(str(tmp_path / "file" / "mlf"), MlflowOptions()))
+    assert "server" not in str(caught.value)
+
+
+@pytest.mark.skipif(find_spec("sqlalchemy") is not None, reason="the client of databases is installed")
+def test_a_database_needs_the_package_mlflow(tmp_path: Path) -> None:
+    with pytest.raises(MissingDependency):
+        plugin._check_mlflow(Setup(f"sqlite:///{tmp_path}/store.db", MlflowOptions()))
+
+
+def test_an_address_of_another_kind_is_not_a_missing_package() -> None:
+    with pytest.raises(BadOption):
+        plugin._check_mlflow(Setup("ftp://host", MlflowOptions()))
+
+
+@pytest.mark.parametrize("folder", ["file", "file/logs", "/proc/tb"])
+def test_a_folder_of_event_files_that_cannot_be_written_stops_the_command(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadFolder) as caught:
+        plugin._check_tensorboard(Setup(folder, TrackerOptions()))
+    assert folder in str(caught.value)
+
+
+def test_a_dry_run_makes_no_folder_of_event_files() -> None:
+    plugin._check_tensorboard(Setup("logs", TrackerOptions(), dry=True))
+    assert not Path("logs").exists()
+
+
+@pytest.mark.parametrize(("sink", "options"), [("mlflow", MlflowOptions), ("wandb", WandbOptions)])
+def test_one_run_is_not_several(sink: str, options: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    if sink == "wandb":
+        from t2i_trackers.wandb_runs import WandbRuns
+
+        monkeypatch.setattr(WandbRuns, "_log", lambda *_: None)  # uploaded
+    one = run.manifest.model_copy(
+        update={"models": {"plain": run.manifest.models["plain"]}, "results": run.results[:1]}
+    )
+    notes = Notes()
+    getattr(plugin, f"_{sink}")(Setup(None, options(images=0))).write(replace(run, manifest=one), notes)
+    assert [note.split(" in ")[0] for note in notes.notes] == [f"{sink}: 1 run"]
 
 
 def test_a_server_needs_the_network() -> None:
@@ -151,8 +232,9 @@ def test_wandb_does_not_ask_for_a_key_in_the_middle_of_a_run(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     online = WandbOptions(mode="online")
-    with pytest.raises(MissingOption):
+    with pytest.raises(MissingOption) as caught:
         plugin._check_wandb(Setup(None, online))
+    assert "Weights & Biases" in str(caught.value)
     plugin._check_wandb(Setup(None, online, offline=True))
     (tmp_path / ".netrc").write_text(
         f"machine {urlsplit(wandb.setup().settings.base_url).hostname} login user password secret\n"
