@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from t2i_core.api.command import write_examples
 from t2i_core.api.text import escape_control_characters
+
+if TYPE_CHECKING:
+    from .verification import Verification
 
 app = typer.Typer(add_completion=False)
 
@@ -21,15 +25,24 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def _describe_verified(verified: Sequence[Verification]) -> str:
+    """Return how many scores were verified without a difference, and how many could not be verified."""
+    own = [each for each in verified if not each.skipped]
+    skipped = len(verified) - len(own)
+    images = _count(sum(each.images for each in own), "image")
+    line = f"verified: {_count(len(own), 'score')}, {images} judged anew, no difference"
+    return f"{line}; not verified: {_count(skipped, 'score')} (reasons above)" if skipped else line
+
+
 @app.command(
     epilog=write_examples(
-        "t2i leaderboard t2i-runs/* --out board",
-        "t2i leaderboard t2i-runs/* --out board --title 'Our models'",
-        "t2i leaderboard submitted/* --out board --verify 20",
+        "t2i leaderboard t2i-runs --out board",
+        "t2i leaderboard t2i-runs --out board --title 'Our models'",
+        "t2i leaderboard submitted --out board --verify 20",
     )
 )
 def leaderboard(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, or folders that hold runs.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the site.")],
     title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the site.")] = "Leaderboard",
     verify: Annotated[
@@ -81,6 +94,8 @@ def leaderboard(
             else:
                 entries.append(found)
     verified = [] if verify is None else verify_entries(entries, verify, resolver, _tell)
+    if verify is not None:
+        _tell(_describe_verified(verified))
     boards = make_boards(entries, publish)
     for each in [*left_out, *(each for board in boards for each in board.left_out)]:
         _tell(f"left out: {each.what}: {each.reason}")

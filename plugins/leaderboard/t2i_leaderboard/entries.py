@@ -16,7 +16,7 @@ from t2i_core.results.analysis import StoredMetrics, list_metrics
 from t2i_core.results.manifest import ModelRecord
 from t2i_core.results.result import Result, list_bound_labels
 from t2i_core.results.run import Run, load_finished_run, make_relative
-from t2i_core.results.run_list import RUNS_FOLDER
+from t2i_core.results.run_list import UnreadableRun, find_listed_folder, list_runs
 from t2i_core.results.score_difference import StoredScoring, make_stored_scoring
 
 from .conditions import Conditions, read_conditions
@@ -114,18 +114,19 @@ def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tupl
     """Read runs through their typed schema; those that have not ended, have failed or cannot be read are left out.
 
     Args:
-        folders: The runs' folders.
+        folders: The runs' folders, or folders that hold runs.
         images_from: Folders outside the runs whose images may be read, too.
     """
     runs: dict[Path, Run] = {}
     refused: dict[Path, str] = {}
-    for folder in folders:
+    for listed in _list_folders(folders):
+        folder = listed.folder if isinstance(listed, UnreadableRun) else listed
         try:
+            if isinstance(listed, UnreadableRun):
+                raise BadFolder(listed.reason)
             found = load_finished_run(folder, images_from)
         except BadFolder as error:
-            refused[folder.absolute()] = _describe_error(
-                error, folder, make_relative(folder.absolute()), RUNS_FOLDER / folder
-            )
+            refused[folder.absolute()] = _describe_error(error, folder, make_relative(folder.absolute()))
             continue
         if found.failed is not None:
             refused[found.folder] = f"the run failed: {found.failed}"
@@ -136,6 +137,21 @@ def read_runs(folders: Iterable[Path], images_from: Sequence[Path] = ()) -> tupl
     names = name_folders({*runs, *refused})
     stored = [NamedRun(f, run.manifest, images_from=run.images_from, name=names[f]) for f, run in runs.items()]
     return stored, [LeftOut(names[folder], reason) for folder, reason in refused.items()]
+
+
+def _list_folders(folders: Iterable[Path]) -> Iterator[Path | UnreadableRun]:
+    """Yield each run that a user named, and the runs of each folder that holds runs and is none itself."""
+    for named in folders:
+        try:
+            folder = find_listed_folder(named)
+        except BadFolder as error:
+            yield UnreadableRun(named, str(error))
+            continue
+        inside = list(list_runs(folder, follow_links=False))
+        if not inside or any(run.folder == folder.absolute() for run in inside):
+            yield folder
+        else:
+            yield from (run if isinstance(run, UnreadableRun) else run.folder for run in inside)
 
 
 def _describe_error(error: T2IError, *named: Path) -> str:

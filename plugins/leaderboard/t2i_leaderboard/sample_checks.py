@@ -128,6 +128,6 @@ def _check_prompts(run: Run, ids: Collection[str], scoring: StoredScoring, descr
     if any(need.images == "prompt" for need in scoring.instance.needs):
         return "prompts are not checked: runs do not store the images that belong to prompts"
     raise BadFolder(
-        "the run's prompts are not those of the signature line: they were changed, or images belong to them, "
-        "which runs do not store"
+        "the run's prompts differ from those in its signature line: either they were changed, or they came with "
+        "images of their own, which runs do not store"
     )

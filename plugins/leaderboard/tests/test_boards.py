@@ -58,6 +58,9 @@ def test_models_of_eight_runs_are_ranked_with_intervals(eight: list[Path], write
     table = list(csv.DictReader((site.folder / "leaderboard.csv").open(encoding="utf-8")))
     assert [row["model"] for row in table[:8]] == site.names("bright")
     assert float(table[0]["low"]) == board["rows"][0]["ci"][0]
+    metric = (site.folder / "metric-bright.html").read_text(encoding="utf-8")
+    assert "(Holm); the intervals are not" in metric
+    assert "A wide range, such as 1-7, means" in metric
     pages = {path.name for path in site.folder.iterdir()}
     assert {"index.html", "metric-bright.html", "metric-dark.html", "model-model-3.html", "README.md"} < pages
 
@@ -179,7 +182,7 @@ def test_the_newest_run_of_a_model_counts_and_the_others_are_its_history(tmp_pat
     assert [each["run"] for each in row["history"]] == ["old", "new"]
     page = next(site.folder.glob("model-grey-level-120*.html"))
     assert '<svg class="history"' in page.read_text(encoding="utf-8")
-    assert "computed again from the tables of the run" in page.read_text(encoding="utf-8")
+    assert "recomputed the scores, intervals and counts" in page.read_text(encoding="utf-8")
     assert not any("weights" in mark for mark in row["marks"])
 
 
@@ -249,6 +252,18 @@ def test_an_earlier_site_is_replaced_and_other_folders_are_refused(
     refused = write(*eight[:2], out="mine")
     assert refused.code == 11
     assert (tmp_path / "mine" / "index.html").read_text() == "mine"
+
+
+@pytest.mark.long
+def test_a_folder_that_holds_runs_stands_for_them(tmp_path: Path, write: Write) -> None:
+    runs = [
+        paint_run(tmp_path / "t2i-runs" / name, name, level, ["dark"]) for name, level in (("a", 60), ("b", 200))
+    ]
+    site = write("t2i-runs", "nosuch", "--verify", "2")
+    assert site.code == 0, site.said
+    assert {row["run"] for row in site.board("dark")["rows"]} == {run.name for run in runs}
+    assert "left out: nosuch: no such folder" in site.said
+    assert "verified: 2 scores, 4 images judged anew, no difference\n" in site.said
 
 
 @pytest.mark.long

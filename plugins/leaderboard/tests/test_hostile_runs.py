@@ -261,7 +261,7 @@ def test_prompts_that_are_not_those_of_the_signature_line_are_told(
     site = write(run, eight[0], "--verify", "1")
     assert site.names("bright") == ["model 0"]
     assert all(
-        "the run's prompts are not those of the signature line" in e["reason"] for e in site.data["left_out"]
+        "the run's prompts differ from those in its signature line" in e["reason"] for e in site.data["left_out"]
     )
     assert len(site.data["left_out"]) == 2
 
