@@ -148,7 +148,7 @@ def list_runs(
         typer.Option(
             "--since",
             metavar="DATE|AGE",
-            help="List only runs started since then: 2026-11-20, or 7d, 12h, 2w ago.",
+            help="List only runs started since then: 2026-11-20, or 30m, 12h, 7d, 2w ago.",
         ),
     ] = None,
     best: Annotated[
@@ -156,7 +156,7 @@ def list_runs(
         typer.Option(
             "--best",
             help="List only the best score of each metric, among scores that were measured in the same way (with "
-            "equal signature lines).",
+            "equal signature lines); of several such groups, say what differs.",
         ),
     ] = False,
     json: given.JsonOption = False,

@@ -35,6 +35,11 @@ class RootGroup(QuickGroup):
         """Return the names of t2i's commands, then of plugins' commands."""
         return list(dict.fromkeys([*super().list_commands(ctx), *(e.name for e in _list_plugin_commands())]))
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        _hide_flag_types(self, ctx)
+        super().format_help(ctx, formatter)
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command of t2i, or a placeholder for a plugin's command until it is called."""
         own = super().get_command(ctx, cmd_name)
@@ -50,14 +55,16 @@ class RootGroup(QuickGroup):
         """Find the command that is called; load it if a plugin provides it. Expand `~` in its words."""
         args = [_expand_home(word) for word in args]
         name, command, rest = super().resolve_command(ctx, args)
-        if name is None or super().get_command(ctx, name) is not None:
-            return name, command, rest
         try:
-            return name, _load_command(name), rest
+            if name is not None and super().get_command(ctx, name) is None:
+                command = _load_command(name)
         except T2IError:
             if ctx.resilient_parsing:  # shell completion: a broken plugin offers no words
                 return name, command, rest
             raise
+        if command is not None:
+            _hide_flag_types(command, ctx)
+        return name, command, rest
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Parse the root's options; report a usage error in one line."""
@@ -89,6 +96,21 @@ class DefaultGroup(TyperGroup):
         if not args or args[0] not in (*self.commands, *ctx.help_option_names):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with where the options of the first command are."""
+        path, first = ctx.command_path, next(iter(self.commands))
+        self.epilog = f"`{path}` is short for `{path} {first}`, whose options are in `{path} {first} --help`."
+        super().format_help(ctx, formatter)
+
+
+def _hide_flag_types(command: Any, ctx: Any) -> None:
+    """Make the help show flags without a type, because they take no value; also those of the commands below."""
+    for option in [*command.params, command.get_help_option(ctx)]:
+        if getattr(option, "is_flag", False) and option.metavar is None:
+            option.metavar = ""
+    for below in getattr(command, "commands", {}).values():
+        _hide_flag_types(below, ctx)
 
 
 def run_safely(command: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from t2i_core.api.errors import did_you_mean, join_clauses
 from t2i_core.api.terminal import console, print_json, print_rows, shown, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
@@ -14,6 +15,7 @@ from t2i_core.results.run import Run, load_run, make_relative
 from t2i_core.results.run_list import ListedRun, UnreadableRun, parse_since, select_runs
 from t2i_core.results.run_list import list_runs as stored_runs
 from t2i_core.results.score_tables import print_looks, print_results
+from t2i_core.results.signature_line import describe_difference, read_parts
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
 from t2i_core.storage.runs_folder import find_listed_folder, find_run_folder
 
@@ -39,9 +41,46 @@ def list_runs(
         print_json([_describe_run(run) for run in runs])
         return
     if not runs:
-        write_line(f"none of the {len(stored)} runs in {folder} matches" if stored else f"no runs in {folder}")
+        write_line(_explain_no_match(folder, stored, metric, model) if stored else f"no runs in {folder}")
         return
     _print_table(runs)
+    for line in _describe_protocols(runs) if best else ():
+        console().print(shown(line))
+
+
+def _explain_no_match(
+    folder: Path, stored: Sequence[ListedRun | UnreadableRun], metric: str | None, model: str | None
+) -> str:
+    """Return a message that none of the stored runs matches, with the names that no run has."""
+    runs = [run for run in stored if isinstance(run, ListedRun)]
+    metrics = {name for run in runs for name in (*run.metrics, *(s.metric for s in run.scores))}
+    models = {name for run in runs for name in (*run.models, *run.models.values())}
+    asked = (("metric", metric, metrics), ("model", model, models))
+    unknown = [
+        f"no run has the {kind} {name!r}{did_you_mean(name, known)}"
+        for kind, name, known in asked
+        if name is not None and name not in known
+    ]
+    return join_clauses([f"none of the {len(stored)} runs in {folder} matches", *unknown])
+
+
+def _describe_protocols(runs: Sequence[ListedRun | UnreadableRun]) -> Iterator[str]:
+    """Yield, for each metric with several best scores because they do not compare, how their protocols differ."""
+    protocols: dict[str, dict[str | Path, Path]] = {}
+    for run in runs:
+        if isinstance(run, ListedRun):
+            for score in run.scores:
+                protocols.setdefault(score.title, {}).setdefault(score.signature or run.folder, run.path)
+    for title, runs_by_protocol in protocols.items():
+        (first, its_run), *others = runs_by_protocol.items()
+        if not others:
+            continue
+        yield f"{title}: the best of each of {len(others) + 1} protocols, which do not compare; first {its_run}"
+        for protocol, path in others:
+            if isinstance(protocol, Path) or isinstance(first, Path):
+                yield f"  {path}: a run without signature lines compares with no other"
+            else:
+                yield f"  {path}: {describe_difference(read_parts(protocol), read_parts(first))}"
 
 
 def show_run(folder: Path, as_json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +61,10 @@ def test_runs_are_selected_and_found_by_their_names(toy, report, t2i, tmp_path):
     assert select("--metric", "brightness", "--model", "grey", "--since", "1d") == ["one", "two"]
     assert select("--best") == ["one", "two"]  # measured with other seeds
     assert select("--since", "2999-01-01") == select("--model", "white") == []
-    assert t2i("runs", "--model", "white").stdout == "none of the 2 runs in t2i-runs matches\n"
+    assert (
+        t2i("runs", "--model", "white").stdout
+        == "none of the 2 runs in t2i-runs matches; no run has the model 'white'\n"
+    )
     assert t2i("runs", "--since", "soon").exit_code == 6
     for words in (
         ("runs", "show", "two"),
@@ -71,6 +75,41 @@ def test_runs_are_selected_and_found_by_their_names(toy, report, t2i, tmp_path):
         done = t2i(*words)
         assert done.exit_code == 0, done.stderr
     assert select() == ["one"]
+
+
+def test_best_scores_of_several_protocols_say_what_differs(run, t2i, tmp_path):
+    (tmp_path / "more").mkdir()
+    for name, signature in (("a", "judge:x|seeds:0-1"), ("b", "judge:x|seeds:0-2"), ("c", "judge:x|seeds:0-1")):
+        shutil.copytree(run, tmp_path / "more" / name)
+        manifest = json.loads((run / "run.json").read_text())
+        results = [{**result, "signature": signature} for result in manifest["results"]]
+        (tmp_path / "more" / name / "run.json").write_text(json.dumps({**manifest, "results": results}))
+    told = t2i("runs", "more", "--best").stdout.splitlines()
+    assert told[-2].startswith("brightness: the best of each of 2 protocols")
+    assert told[-2].endswith(str(Path("more", "a")))
+    assert told[-1] == f"  {Path('more', 'b')}: seeds 0-2, not 0-1"
+    assert "protocols" not in t2i("runs", "more").stdout
+    shutil.rmtree(tmp_path / "more" / "b")
+    assert "protocols" not in t2i("runs", "more", "--best").stdout
+
+
+def test_a_mistyped_metric_or_model_is_answered_with_those_near_it(run, t2i):
+    assert "the metric 'brightnes': did you mean 'brightness'?" in t2i("runs", ".", "--metric", "brightnes").stdout
+    assert "the model 'gray': did you mean 'grey'?" in t2i("runs", ".", "--model", "gray", "--best").stdout
+    told = t2i("runs", ".", "--metric", "brightness", "--since", "2999-01-01").stdout
+    assert told == "none of the 1 runs in . matches\n"
+
+
+@pytest.mark.parametrize(("group", "first"), [("runs", "list"), ("cache", "show")])
+def test_help_says_where_the_options_of_the_default_command_are(t2i, group, first):
+    assert f"t2i {group} {first} --help" in " ".join(t2i(group, "--help").stdout.split())
+
+
+@pytest.mark.parametrize("words", [(), ("runs",), ("runs", "list"), ("list-plugins",), ("hello",)])
+def test_help_shows_no_type_for_flags(toy, t2i, words):
+    shown = t2i(*words, "--help")
+    assert shown.exit_code == 0
+    assert "bool" not in shown.stdout.casefold()
 
 
 @pytest.mark.long

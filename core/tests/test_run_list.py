@@ -181,6 +181,7 @@ NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
     [
         ("2026-11-20", datetime(2026, 11, 20, tzinfo=UTC)),
         ("2026-11-20T10:00:00+02:00", datetime(2026, 11, 20, 8, tzinfo=UTC)),
+        ("30m", datetime(2026, 11, 28, 11, 30, tzinfo=UTC)),
         ("12h", datetime(2026, 11, 28, tzinfo=UTC)),
         ("7d", datetime(2026, 11, 21, 12, tzinfo=UTC)),
         ("2w", datetime(2026, 11, 14, 12, tzinfo=UTC)),

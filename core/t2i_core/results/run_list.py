@@ -26,8 +26,8 @@ from .result import UpperBound, list_bound_labels, make_title, write_headline
 from .run import find_status, load_run, make_relative
 from .typed import Interval, Number, Typed
 
-_AGE = re.compile(r"([0-9]{1,6})([hdw])")
-_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+_AGE = re.compile(r"([0-9]{1,6})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def select_runs(
 
 
 def parse_since(text: str, now: datetime | None = None) -> datetime:
-    """Return the time that a user means by a date (`2026-11-20`), a time, or an age (`12h`, `7d`, `2w`).
+    """Return the time that a user means by a date (`2026-11-20`), a time, or an age (`30m`, `12h`, `7d`, `2w`).
 
     Args:
         text: The date, time or age. A time without a time zone is in UTC, as run.json has it.
@@ -189,11 +189,11 @@ def parse_since(text: str, now: datetime | None = None) -> datetime:
     """
     try:
         if age := _AGE.fullmatch(text):
-            return (now or datetime.now(UTC)) - timedelta(hours=int(age[1]) * _HOURS[age[2]])
+            return (now or datetime.now(UTC)) - timedelta(**{_UNITS[age[2]]: int(age[1])})
         return _parse_time(text)
     except (ValueError, OverflowError) as error:
         raise BadOption(
-            f"--since must be a date or an age, such as 2026-11-20 or 7d or 12h (got {text!r})"
+            f"--since must be a date or an age, such as 2026-11-20 or 30m, 12h, 7d, 2w (got {text!r})"
         ) from error
 
 

@@ -1,8 +1,8 @@
-"""The parts of a signature line that describe metric and samples, which readers of stored runs check."""
+"""The parts of a signature line, as readers of stored runs need them, and how two lines differ."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
 from ..api.digest import digest_data, digest_text, drop_places, encode_canonically
@@ -21,6 +21,14 @@ _LONGEST = 40
 
 _MOST_RANGES = 3
 """Seeds in more ranges than these are shown by their number and digest."""
+
+Parts = tuple[tuple[str, str], ...]
+"""Keys and values of a signature line, in its order."""
+
+
+def read_parts(signature: str) -> Parts:
+    """Return the parts of a signature line."""
+    return tuple((key, value) for key, _, value in (part.partition(":") for part in signature.split("|")))
 
 
 def shorten_digest(digest: str) -> str:
@@ -85,3 +93,23 @@ def count_seeds(described: str) -> int:
         return int(described.partition("#")[0])
     ends = [each.partition("-") for each in described.split(",")]
     return sum(int(last or first) - int(first) + 1 for first, _, last in ends)
+
+
+def describe_difference(own: Parts, others: Parts) -> str:
+    """Return in words in which parts two measurements differ: `version 1, not 2; judge oracle#1a, not clip#2b`."""
+    return "; ".join(_list_differences(own, others))
+
+
+def _list_differences(own: Parts, others: Parts) -> Iterator[str]:
+    mine, theirs = _collect(own), _collect(others)
+    for key in dict.fromkeys([*mine, *theirs]):
+        a, b = mine.get(key), theirs.get(key)
+        if a != b:
+            yield f"{key} {a or 'not set'}, not {b}" if b else f"{key} {a}, which the others leave at its default"
+
+
+def _collect(parts: Parts) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for key, value in parts:
+        found.setdefault(key, []).append(value)
+    return {key: ", ".join(values) for key, values in found.items()}

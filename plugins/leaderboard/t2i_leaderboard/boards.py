@@ -13,9 +13,9 @@ from t2i_core.results.compared_model import ComparedModel
 from t2i_core.results.pair_comparison import adjust_comparisons, compare_pair
 from t2i_core.results.pair_verdict import is_sure
 from t2i_core.results.result import Comparison
+from t2i_core.results.signature_line import Parts, describe_difference
 from t2i_core.results.verdict import rank_models
 
-from .conditions import Parts, describe_difference
 from .entries import DIRECTIONS, BoardEntry, LeftOut
 from .model_names import list_settings, name_models
 from .public_text import Publish

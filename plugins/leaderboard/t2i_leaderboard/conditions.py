@@ -1,12 +1,10 @@
-"""The conditions of a measurement, read from its signature line, and how two of them differ."""
+"""The conditions of a measurement, read from its signature line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-Parts = tuple[tuple[str, str], ...]
-"""Keys and values of a signature line, in its order."""
+from t2i_core.results.signature_line import Parts, read_parts
 
 
 @dataclass(frozen=True)
@@ -22,11 +20,6 @@ class Conditions:
 
     settings: Parts
     samples: Parts
-
-
-def read_parts(signature: str) -> Parts:
-    """Return the parts of a signature line."""
-    return tuple((key, value) for key, _, value in (part.partition(":") for part in signature.split("|")))
 
 
 def read_conditions(signature: str, dist: str, same_samples: bool) -> Conditions:
@@ -55,23 +48,3 @@ def read_conditions(signature: str, dist: str, same_samples: bool) -> Conditions
         if key == "prompts":
             settings.append((key, value.rpartition("(")[0] or value))
     return Conditions(tuple(settings), tuple(samples))
-
-
-def describe_difference(own: Parts, others: Parts) -> str:
-    """Return in words in which parts two measurements differ: `version 1, not 2; judge oracle#1a, not clip#2b`."""
-    return "; ".join(_list_differences(own, others))
-
-
-def _list_differences(own: Parts, others: Parts) -> Iterator[str]:
-    mine, theirs = _collect(own), _collect(others)
-    for key in dict.fromkeys([*mine, *theirs]):
-        a, b = mine.get(key), theirs.get(key)
-        if a != b:
-            yield f"{key} {a or 'not set'}, not {b}" if b else f"{key} {a}, which the others leave at its default"
-
-
-def _collect(parts: Parts) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
-    for key, value in parts:
-        found.setdefault(key, []).append(value)
-    return {key: ", ".join(values) for key, values in found.items()}

@@ -14,9 +14,13 @@ from t2i_core.results.compared_model import ComparedModel, select_rows
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import StoredScoring
-from t2i_core.results.signature_line import count_prompts, count_seeds, describe_prompts, describe_seeds
-
-from .conditions import read_parts
+from t2i_core.results.signature_line import (
+    count_prompts,
+    count_seeds,
+    describe_prompts,
+    describe_seeds,
+    read_parts,
+)
 
 Cell = tuple[str, int]
 """The id of a prompt, and a seed."""

@@ -18,10 +18,9 @@ from t2i_core.results.result import Result
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import StoredScoring, select_whole_sets
 from t2i_core.results.score_estimates import compare_pair_scores, estimate_model_scores, estimate_pair_scores
-from t2i_core.results.signature_line import describe_metric, write_line
+from t2i_core.results.signature_line import Parts, describe_metric, read_parts, write_line
 from t2i_core.statistics import Estimate, PairedDifference
 
-from .conditions import Parts, read_parts
 from .sample_checks import CHANGED, check_samples, refuse_misfits, select_own_rows
 
 _RESAMPLED = 0.1

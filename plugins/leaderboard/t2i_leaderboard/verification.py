@@ -20,9 +20,10 @@ from t2i_core.api.plugin_info import ExistingImagesInfo, Setup
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.resolver import Resolver
 from t2i_core.files.image_file import DamagedImage
+from t2i_core.results.signature_line import describe_difference, read_parts
 
 from .changed_values import ChangedValue, compare_rows, describe_change, list_invented
-from .conditions import describe_difference, read_conditions, read_parts
+from .conditions import read_conditions
 from .entries import BoardEntry
 from .option_safety import find_local_path, is_local_path, list_keys, reaches_out, select_options
 from .sample_checks import Cell, refuse_misfits, select_lost_rows, select_own_rows

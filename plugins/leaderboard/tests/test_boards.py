@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from t2i_core.results.run import load_run
+from t2i_core.results.signature_line import describe_difference
 from t2i_core.statistics import holm
 from t2i_core.testing import TEST_JUDGE, StaticResolver
-from t2i_leaderboard.conditions import describe_difference, read_conditions
+from t2i_leaderboard.conditions import read_conditions
 
 from plugins.leaderboard.tests.conftest import BRIGHT, DARK, PARTS, Write, paint_run
 

@@ -170,7 +170,7 @@ class _View:
             )
         shown = models[:MOST_MODELS]
         base = next((each for each in shown if each.id == request.query_params.get("base")), shown[0])
-        metrics = list_metrics(shown)
+        metrics = list_metrics(shown, base)
         pairs = list(
             compare_with_base(base, [each for each in shown if each != base], self._pages, patience=PATIENCE)
         )
@@ -185,6 +185,12 @@ class _View:
             metrics=metrics[:MOST_METRICS],
             metrics_left_out=max(len(metrics) - MOST_METRICS, 0),
             pairs=pairs,
+            unadjusted=sum(
+                row.verdict.comparison is not None
+                for pair in pairs
+                if not pair.is_adjusted
+                for row in pair.rows or ()
+            ),
             level=LEVEL,
             is_pending=any(pair.rows is None for pair in pairs),
         )

@@ -8,7 +8,7 @@ somebody else, and the page must neither wait for it nor need memory for it, and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from t2i_core.results.pair_verdict import PairVerdict, find_verdict
 from t2i_core.results.result import Comparison, Result, list_bound_labels
 from t2i_core.results.run import Run
 from t2i_core.results.run_comparisons import describe_stop, list_run_comparisons
+from t2i_core.results.signature_line import describe_difference, read_parts
 
 from .listing import LONGEST_NAME, make_id
 from .made_pages import MadePages
@@ -60,11 +61,13 @@ class MetricBeside:
         title: The metric.
         results: The result of each model, in the order of the models; None for a model without one.
         protocols: Number of different signature lines; scores of several are not comparable.
+        differences: What the other signature lines have in place of the base's, in words with the models' names.
     """
 
     title: str
     results: Sequence[Result | None]
     protocols: int
+    differences: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -116,17 +119,40 @@ def _list_labels(manifest: Manifest) -> list[str]:
     return [label for label in manifest.models if label not in bounds and len(label) <= LONGEST_NAME]
 
 
-def list_metrics(models: Sequence[ModelOfRun]) -> list[MetricBeside]:
+def list_metrics(models: Sequence[ModelOfRun], base: ModelOfRun) -> list[MetricBeside]:
     """Return the metrics of models, each with all of their results."""
     by_model = [
         {result.headline: result for result in model.run.results if result.label == model.label}
         for model in models
     ]
     return [
-        MetricBeside(title, results, len({result.signature for result in results if result is not None}))
+        MetricBeside(title, results, len(names), list(_describe_protocols(names)))
         for title in dict.fromkeys(title for own in by_model for title in own)
         for results in [[own.get(title) for own in by_model]]
+        for names in [_group_by_signature(models, results, base)]
     ]
+
+
+def _group_by_signature(
+    models: Sequence[ModelOfRun], results: Sequence[Result | None], base: ModelOfRun
+) -> dict[str | None, list[str]]:
+    """Return the names of the models with each signature line, those of the base's line first."""
+    found: dict[str | None, list[str]] = {}
+    for model, result in sorted(zip(models, results, strict=True), key=lambda pair: pair[0] != base):
+        if result is not None:
+            found.setdefault(result.signature, []).append(model.name)
+    return found
+
+
+def _describe_protocols(names: Mapping[str | None, Sequence[str]]) -> Iterator[str]:
+    """Yield how each signature line differs from the first."""
+    (first, _), *others = names.items() or [(None, ())]
+    for signature, labels in others:
+        if first is None or signature is None:
+            difference = "only one of the results has a signature line"
+        else:
+            difference = describe_difference(read_parts(signature), read_parts(first))
+        yield f"{', '.join(labels)}: {difference}"
 
 
 def compare_with_base(

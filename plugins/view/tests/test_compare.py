@@ -109,7 +109,8 @@ def test_models_of_three_runs(client: TestClient, runs: Path) -> None:
     found = [row for row in list_differences(text) if "0.010 (unadjusted)" in row]
     assert len(found) == 4  # differences between runs are those of t2i compare, with its remarks
     assert found[0] == [
-        "dark (second)", "bright", "better  4 &lt;b&gt;prompts&lt;/b&gt;", "0.250", "[0.100, 0.400]",
+        "dark (second)", "bright",
+        "better  p is unadjusted, one of 4 comparisons  4 &lt;b&gt;prompts&lt;/b&gt;", "0.250", "[0.100, 0.400]",
         "0.010 (unadjusted)", "8", "pictures and prompts",
     ]  # fmt: skip
     assert text.count("only one of the runs has it") == 4
@@ -150,14 +151,18 @@ def test_why_a_pair_is_not_compared_stays_known_until_a_run_changes(
 
 
 def test_scores_of_several_protocols_are_marked(client: TestClient, runs: Path) -> None:
-    assert "protocols" not in read_compared(client, "/compare?run=first&run=second")
+    assert "2 protocols" not in read_compared(client, "/compare?run=first&run=second")
     results = json.loads((runs / "second" / "run.json").read_text())["results"]
     change_manifest(
-        runs / "second", results=[{**each, "signature": "metric:bright|version:2"} for each in results]
+        runs / "second",
+        results=[
+            {**each, "signature": each["signature"].replace("|seeds:0-3|", "|seeds:0-1|")} for each in results
+        ],
     )
     text = read_compared(client, "/compare?run=first&run=second")
     assert "2 protocols" in text
     assert "are not comparable as they stand" in text
+    assert "dark (second), light (second): seeds 0-1, not 0-3" in text
 
 
 @pytest.mark.parametrize("path", ["/compare", "/compare?run=missing", "/compare?run=first&run=first&base=x"])
