@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from t2i_core.api.errors import did_you_mean, join_clauses
 from t2i_core.api.terminal import console, print_json, print_rows, shown, write_line
 from t2i_core.files.byte_size import format_size
+from t2i_core.results.command_line import write_command_line
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.run import Run, load_run, make_relative
 from t2i_core.results.run_list import ListedRun, UnreadableRun, parse_since, select_runs
@@ -131,7 +131,7 @@ def _list_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "run", str(run.path)
     yield "status", run.status + (f": {run.failed}" if run.failed else "")
     yield "time", f"{manifest.started} to {manifest.finished or '?'}"
-    yield "command", shlex.join(manifest.command)
+    yield "command", write_command_line(manifest.command)
     yield "version", f"t2i {manifest.t2i}, Python {manifest.python}, {manifest.platform}"
     yield "metrics", ", ".join(request.metrics) or "-"
     for label, model in manifest.models.items():

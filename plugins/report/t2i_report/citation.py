@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
+from t2i_core.results.command_line import write_command_line
 from t2i_core.results.manifest import Manifest
 from t2i_core.results.result import Result
 from t2i_core.results.run import Run
@@ -50,7 +49,7 @@ def cite_run(run: Run, groups: Sequence[MetricResults]) -> Citation:
     entries = dict.fromkeys(info.about.bibtex.strip() for info in infos.values() if info.about.bibtex)
     sources = [(name, i.about.citation) for name, i in infos.items() if i.about.citation and not i.about.bibtex]
     return Citation(
-        _write_command(run.manifest.command),
+        write_command_line(run.manifest.command),
         list(_list_signatures(run.results)),
         list(entries),
         sources,
@@ -89,10 +88,3 @@ def _write_recipe(manifest: Manifest) -> str:
     request["prompts"] = [source for source in request["prompts"] if source not in named]
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in request.items() if value != []]
     return "\n".join([*lines, "models:", *(f"  - {json.dumps(model, ensure_ascii=False)}" for model in models)])
-
-
-def _write_command(words: Sequence[str]) -> str:
-    """Return a command line for a shell; the program by its name, not by the place where it is installed."""
-    if not words:
-        return ""
-    return shlex.join([PurePath(words[0]).name, *words[1:]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import shlex
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 from t2i_core.api.errors import BadFolder
+from t2i_core.results.command_line import write_command_line
 from t2i_core.results.pair_verdict import LEVEL
 from t2i_core.results.run import Run, load_run
 from t2i_core.results.run_list import UnreadableRun
@@ -137,8 +137,13 @@ class _View:
             return self.not_found(request)
         id, state = make_id(run.folder), read_state(run)
         self._pictures.extend((id, image.digest) for image in state.images)
-        command = shlex.join(run.manifest.command)
-        known = {"manifest": run.manifest, "command": command, "most_verdicts": MOST_VERDICTS}
+        known = {
+            "manifest": run.manifest,
+            "command": write_command_line(run.manifest.command),
+            "signatures": list(dict.fromkeys(each.signature for each in run.results if each.signature)),
+            "notes": list(dict.fromkeys(note for each in run.results for note in each.notes)),
+            "most_verdicts": MOST_VERDICTS,
+        }
         return render(request, "run.html", id=id, state=state, **known)
 
     def report(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from t2i_core.results.run_list import find_listed_folder
-from t2i_web_support.server import is_loopback, listen, make_address, make_server
+from t2i_web_support.server import find_numeric_address, is_loopback, listen, make_address, make_server
 
 from .access import ViewAccess
 from .app import make_app
@@ -35,9 +35,11 @@ def serve(named: Path | None, host: str, port: int, token: bool) -> None:
     answer(folder.absolute(), RunQuery())
     with listen(host, port) as at, MadePages() as pages:
         access = ViewAccess(secrets.token_urlsafe(24) if token or not is_loopback(at) else None)
-        base = make_address(host, at)
+        base, opened = make_address(host, at), "" if access.token is None else f"?token={access.token}"
         with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM end the server, from its link on
-            print(f"{base}/" if access.token is None else f"{base}/?token={access.token}", flush=True)
+            print(f"{base}/{opened}", flush=True)
+            if numeric := find_numeric_address(at):
+                _say(f"machines that do not know this machine's name: {numeric}/{opened}")
             if not is_loopback(at):
                 _say("the page goes over the network unencrypted; to avoid this, forward the port with ssh -L")
             _say(f"runs of {folder}; press Ctrl-C to stop")

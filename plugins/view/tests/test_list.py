@@ -60,6 +60,10 @@ def test_filters_and_orders(client: TestClient, query: dict[str, str], names: li
         assert found == names
 
 
+def test_the_list_says_what_can_be_compared(client: TestClient) -> None:
+    assert "Choose two runs or more, or one run with several models." in client.get("/").text
+
+
 def test_a_filter_that_is_not_valid_is_told(client: TestClient) -> None:
     text = client.get("/?since=soon").text
     assert 'id="fault"' in text

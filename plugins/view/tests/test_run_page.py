@@ -189,6 +189,20 @@ def test_unknown_addresses(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
+def test_a_run_shows_how_it_was_measured_and_what_to_note(client: TestClient, runs: Path) -> None:
+    results = json.loads((runs / "first" / "run.json").read_text())["results"]
+    notes = {"notes": ["the score rests on <b>one</b> prompt"]}
+    command = ["/home/ann/.venv/bin/t2i", "eval", "--metric", "bright"]
+    change_manifest(runs / "first", command=command, results=[{**each, **notes} for each in results])
+    text = client.get("/run/first").text
+    assert "<code>t2i eval --metric bright</code>" in text
+    for line in {each["signature"] for each in results}:
+        assert text.count(f"<code>{html.escape(line)}</code>") == 1
+    assert text.count("the score rests on &lt;b&gt;one&lt;/b&gt; prompt") == 1
+    assert "the best device available" in text
+    assert "dark, which is paint (" in text
+
+
 def test_the_page_follows_a_run_to_its_end(client: TestClient, runs: Path) -> None:
     run = begin_run(runs)
     with FileLock(run / ".lock"):

@@ -46,6 +46,27 @@ def make_address(host: str, at: socket.socket) -> str:
     where, port, *_ = at.getsockname()
     if ip_address(where).is_unspecified:
         host = socket.gethostname()
+    return _write_url(host, port)
+
+
+def find_numeric_address(at: socket.socket) -> str | None:
+    """Return the URL of a socket by the number of this machine's network interface, which needs no name.
+
+    None if the socket does not listen on all addresses, or this machine has no network.
+    """
+    where, port, *_ = at.getsockname()
+    if not ip_address(where).is_unspecified:
+        return None
+    elsewhere = "192.0.2.1" if at.family == socket.AF_INET else "2001:db8::1"  # addresses for documentation
+    try:
+        with socket.socket(at.family, socket.SOCK_DGRAM) as probe:
+            probe.connect((elsewhere, 9))  # sends nothing; it chooses the interface that leads to other machines
+            return _write_url(probe.getsockname()[0], port)
+    except OSError:
+        return None
+
+
+def _write_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +17,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from t2i_core.api.errors import BadOption
 from t2i_web_support.guard import HEADERS, Guard, is_local_host, refuse_host
-from t2i_web_support.server import is_loopback, listen, make_address
+from t2i_web_support.server import find_numeric_address, is_loopback, listen, make_address
 from t2i_web_support.static_files import make_static_routes
 from t2i_web_support.templates import make_environment, read_style
 
@@ -71,8 +73,26 @@ def test_a_socket_has_an_address() -> None:
         assert make_address("127.0.0.1", opened) == f"http://127.0.0.1:{opened.getsockname()[1]}"
         with pytest.raises(BadOption):
             listen("127.0.0.1", opened.getsockname()[1])
+        assert find_numeric_address(opened) is None
+
+
+def test_a_socket_on_all_addresses_has_the_address_of_the_network_interface(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with listen("0.0.0.0", 0) as opened:
         assert not is_loopback(opened)
+        found = find_numeric_address(opened)
+        if found is not None:  # this machine has a network
+            where, _, port = found.removeprefix("http://").partition(":")
+            assert not ip_address(where).is_unspecified
+            with socket.create_connection((where, int(port)), timeout=10):
+                pass
+
+        def refuse(*_: object) -> None:
+            raise OSError("no network")
+
+        monkeypatch.setattr(socket, "socket", refuse)
+        assert find_numeric_address(opened) is None
 
 
 @pytest.fixture
