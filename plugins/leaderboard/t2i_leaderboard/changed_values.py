@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.metric import PromptMetric
+from t2i_core.api.prompt import RESERVED
 
 from .entries import BoardEntry
 from .sample_checks import Cell, list_cells, select_own_rows
@@ -56,7 +57,7 @@ def list_invented(entry: BoardEntry) -> Iterator[ChangedValue]:
     ok = samples[(samples["model"] == entry.result.label) & (samples["status"] == "ok")]
     cells = list_cells(ok)
     prompts = {prompt for prompt, _ in cells} if isinstance(entry.scoring.instance, PromptMetric) else set()
-    for prompt, seed, measure, value in _iterate_values(select_own_rows(entry.run, entry.result)):
+    for prompt, seed, _, measure, value in _iterate_values(select_own_rows(entry.run, entry.result)):
         if prompt not in prompts if seed is None else (prompt, seed) not in cells:
             yield describe_change(
                 entry, _name(prompt, seed), measure, "", _write(value), "a value without an image"
@@ -83,22 +84,27 @@ def compare_rows(entry: BoardEntry, images: Collection[Cell], anew: pd.DataFrame
 def _collect_values(
     table: pd.DataFrame, images: Collection[Cell], by_prompt: bool
 ) -> dict[tuple[str, str], list[float]]:
-    """Return the sorted values of the drawn samples by sample and measure."""
+    """Return the sorted values of the drawn samples by measure and by sample, with cluster and facets."""
     found: dict[tuple[str, str], list[float]] = {}
     prompts = {prompt for prompt, _ in images}
-    for prompt, seed, measure, value in _iterate_values(table):
+    for prompt, seed, facets, measure, value in _iterate_values(table):
         if (by_prompt and prompt in prompts) if seed is None else (prompt, seed) in images:
-            found.setdefault((_name(prompt, seed), measure), []).append(value)
+            found.setdefault((_name(prompt, seed) + facets, measure), []).append(value)
     return {key: sorted(values) for key, values in found.items()}
 
 
-def _iterate_values(table: pd.DataFrame) -> Iterator[tuple[str, int | None, str, float]]:
-    """Yield prompt, seed (None of a value of a whole prompt), measure and value of each row."""
+def _iterate_values(table: pd.DataFrame) -> Iterator[tuple[str, int | None, str, str, float]]:
+    """Yield of each row prompt, seed (None of a value of a whole prompt), facets in words, measure and value."""
     if table.empty:
         return
     seeds: Iterable[Any] = table["seed"] if "seed" in table else [None] * len(table)
-    for prompt, seed, measure, value in zip(table["prompt"], seeds, table["measure"], table["value"], strict=True):
-        yield prompt, int(seed) if pd.notna(seed) else None, str(measure), float(value)
+    facets = table[sorted(column for column in map(str, table) if column not in RESERVED or column == "cluster")]
+    cells = facets.itertuples(index=False, name=None)
+    columns = (table["prompt"], seeds, cells, table["measure"], table["value"])
+    for prompt, seed, row, measure, value in zip(*columns, strict=True):
+        named = zip(facets.columns, row, strict=True)
+        words = "".join(f", {name} {cell}" for name, cell in named if pd.notna(cell) and cell != prompt)
+        yield prompt, int(seed) if pd.notna(seed) else None, words, str(measure), float(value)
 
 
 def _name(prompt: str, seed: int | None) -> str:

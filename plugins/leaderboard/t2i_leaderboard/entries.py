@@ -185,7 +185,8 @@ def _list_scores(
     shown = [result for result in results if result.label not in bounds]
     try:
         metric, scoring = _make_scoring(name, metrics)
-        of_pairs = check_pairs(run, results, scoring) if isinstance(scoring.instance, PairMetric) else None
+        in_pairs = isinstance(scoring.instance, PairMetric)
+        run, checked, unchecked = check_pairs(run, results, scoring) if in_pairs else (run, {}, "")
     except T2IError as error:
         reason = _describe_error(error, run.path)
         yield from (LeftOut(run.name, reason, result.title, result.label) for result in shown)
@@ -194,8 +195,9 @@ def _list_scores(
         try:
             if result.score is None:
                 raise BadFolder("no sample has a value")
-            unchecked = check_score(run, result, scoring) if of_pairs is None else of_pairs
-            yield _make_entry(run, result, metric, scoring, unchecked)
+            if not in_pairs:
+                checked[result.label], unchecked = check_score(run, result, scoring)
+            yield _make_entry(run, checked[result.label], metric, scoring, unchecked)
         except T2IError as error:
             yield LeftOut(run.name, _describe_error(error, run.path), result.title, result.label)
 
@@ -224,7 +226,7 @@ def _make_entry(
     own, metrics = result.higher_is_better, scoring.measures[0].higher_is_better
     if own != metrics:
         raise BadFolder(
-            f"the run records that {DIRECTIONS[own]}, but of this metric {DIRECTIONS[metrics]}; {CHANGED}"
+            f"the run records that {DIRECTIONS[own]}, but for this metric {DIRECTIONS[metrics]}; {CHANGED}"
         )
     whole = isinstance(scoring.instance, SetMetric | PairMetric) or scoring.instance.rows_depend_on_prompts
     conditions = read_conditions(result.signature or "", metric.dist, whole)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 import pandas as pd
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.metric import PromptMetric, SetMetric
+from t2i_core.api.prompt import Prompt
 from t2i_core.api.text import describe_error
 from t2i_core.results.compared_model import ComparedModel, select_rows
 from t2i_core.results.result import Result
@@ -106,10 +107,13 @@ def check_samples(
         samples = pd.concat([own[sample].drop_duplicates(), lost[sample]])
         if len(samples.drop_duplicates()) != planned or describe_seeds(map(int, samples["seed"])) != of_seeds:
             raise BadFolder(f"the measured and the failed samples are not those of the signature line; {CHANGED}")
-    return _check_prompts(run, set() if of_sets else {*own["prompt"], *lost["prompt"]}, scoring, of_prompts)
+    ids = set() if of_sets else {*own["prompt"], *lost["prompt"]}
+    return _check_prompts(run, ids, scoring, of_prompts, None if of_sets else own)
 
 
-def _check_prompts(run: Run, ids: Collection[str], scoring: StoredScoring, described: str) -> str:
+def _check_prompts(
+    run: Run, ids: Collection[str], scoring: StoredScoring, described: str, rows: pd.DataFrame | None
+) -> str:
     """Check the prompts that a score is about, as `check_samples` does.
 
     Args:
@@ -117,12 +121,15 @@ def _check_prompts(run: Run, ids: Collection[str], scoring: StoredScoring, descr
         ids: The prompts' ids; empty if rows do not name them.
         scoring: The rules of the metric.
         described: The prompts as the signature line has them.
+        rows: The rows about them; None of a metric of sets, whose rows are about no single prompt.
     """
     try:
         stored = run.prompts()
     except BadFolder as error:
         return f"prompts are not checked: {error}"
     own = [prompt for prompt in stored if prompt.id in ids]
+    if rows is not None:
+        _check_columns(own, rows)
     if any(described.endswith(describe_prompts(each)) for each in (stored, own)):
         return ""
     if not ids:
@@ -135,3 +142,19 @@ def _check_prompts(run: Run, ids: Collection[str], scoring: StoredScoring, descr
         "the run's prompts differ from those in its signature line: either they were changed, or they came with "
         "images of their own, which runs do not store"
     )
+
+
+def _check_columns(prompts: Iterable[Prompt], rows: pd.DataFrame) -> None:
+    """Raise BadFolder if rows have another cluster than their prompts, or other values of the prompts' facets."""
+    stated: dict[str, dict[str, set[str]]] = {}
+    for prompt in prompts:  # several of one id if metrics of the run have prompts of their own
+        for column, value in {**prompt.facets, "cluster": prompt.cluster_id}.items():
+            stated.setdefault(column, {}).setdefault(prompt.id, set()).add(str(value))
+    for column, values in stated.items():
+        cells = rows.reindex(columns=["prompt", column]).fillna("").drop_duplicates()
+        for prompt_id, cell in zip(cells["prompt"], cells[column], strict=True):
+            if cell not in values.get(prompt_id, {cell}):
+                raise BadFolder(
+                    f"measurements.csv has {column} {cell!r} of prompt {prompt_id!r}, which prompts.jsonl "
+                    f"contradicts; {CHANGED}"
+                )

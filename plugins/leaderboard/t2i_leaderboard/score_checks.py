@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isclose, isfinite, nan
@@ -14,27 +14,25 @@ from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
 from t2i_core.results.compared_model import categorize
 from t2i_core.results.manifest import ModelRecord
-from t2i_core.results.result import Result
+from t2i_core.results.numbers import make_interval, make_number
+from t2i_core.results.result import Comparison, Result
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import StoredScoring, select_whole_sets
 from t2i_core.results.score_estimates import compare_pair_scores, estimate_model_scores, estimate_pair_scores
 from t2i_core.results.signature_line import Parts, describe_metric, read_parts, write_line
 from t2i_core.statistics import Estimate, PairedDifference
 
+from .named_run import NamedRun
 from .sample_checks import CHANGED, check_samples, refuse_misfits, select_own_rows
-
-_RESAMPLED = 0.1
-"""Ends of a resampled interval may differ by this share of its width: another NumPy may draw other numbers."""
-
-_RESAMPLED_P = 0.01
-"""p-values of resampled differences may differ by this, for the same reason."""
 
 _NOT_VALUES = ("value", "because")
 """Columns that do not tell a row from others."""
 
 
-def check_score(run: Run, result: Result, scoring: StoredScoring) -> str:
-    """Check a score with its interval and its counts, which is not one of pairs, against the run's tables.
+def check_score(run: Run, result: Result, scoring: StoredScoring) -> tuple[Result, str]:
+    """Check a score with its counts, which is not one of pairs, against the run's tables.
+
+    Intervals are computed again but not compared, because another NumPy may draw other numbers for some of them.
 
     Args:
         run: The run.
@@ -42,7 +40,8 @@ def check_score(run: Run, result: Result, scoring: StoredScoring) -> str:
         scoring: The rules of its metric.
 
     Returns:
-        Why its prompts cannot be checked; empty if they are those of the signature line.
+        The score with intervals that its rows give; and why its prompts cannot be checked, which is empty if they
+        are those of the signature line.
 
     Raises:
         BadFolder: If they contradict each other.
@@ -53,17 +52,23 @@ def check_score(run: Run, result: Result, scoring: StoredScoring) -> str:
         _check_rows(run, own, scoring)
         fitting = _match_noise(run, [run.manifest.models[result.label]], scoring)
         found = estimate_model_scores(fitting, categorize(own), run.manifest.request.interval)
-        _compare_scores(result, found.scores, found.own)
-        return check_samples(run, result, scoring, own, [result.label])
+        checked = _compare_scores(result, found.scores)
+        return checked, check_samples(run, result, scoring, own, [result.label])
 
 
-def check_pairs(run: Run, results: Sequence[Result], scoring: StoredScoring) -> str:
-    """Check the scores, intervals and differences of models that were measured in pairs, as `check_score` does.
+def check_pairs(
+    run: NamedRun, results: Sequence[Result], scoring: StoredScoring
+) -> tuple[NamedRun, dict[str, Result], str]:
+    """Check the scores of models that were measured in pairs, as `check_score` does.
 
     Args:
         run: The run.
         results: The scores of all models under the metric and its judges.
         scoring: The rules of the metric.
+
+    Returns:
+        The run with the comparisons that its rows give in place of those that it records; the scores by model,
+        with the intervals that its rows give; and why prompts cannot be checked.
     """
     first = results[0]
     labels, interval = [result.label for result in results], run.manifest.request.interval
@@ -78,17 +83,36 @@ def check_pairs(run: Run, results: Sequence[Result], scoring: StoredScoring) -> 
         fitting = _match_noise(run, [run.manifest.models[label] for label in labels], scoring)
         rows = categorize(own)
         found = estimate_pair_scores(fitting, labels, rows, interval)
-        _compare_differences(run, first, compare_pair_scores(fitting, labels, rows, interval))
+        compared = compare_pair_scores(fitting, labels, rows, interval)
         others = {name: estimate for name, estimate in found.items() if name not in labels}
         named = own.assign(model=own["model_a"] + " | " + own["model_b"])
-        notes = []
+        notes, checked = [], {}
         for result in results:
             _check_settings(run, result, scoring.metric)
             rated = {scoring.measures[0].name: found[result.label], **others} if result.label in found else {}
-            _compare_scores(result, rated, rated)
+            checked[result.label] = _compare_scores(result, rated)
             pairs = [" | ".join(pair) for pair in combinations(labels, 2) if result.label in pair]
             notes.append(check_samples(run, result, scoring, named[named["model"].isin(pairs)], pairs))
-        return next(filter(None, notes), "")
+    comparisons = [_make_comparison(first, *pair, found) for pair, found in compared.items()]
+    manifest = run.manifest.model_copy(update={"comparisons": comparisons})
+    return replace(run, manifest=manifest), checked, next(filter(None, notes), "")
+
+
+def _make_comparison(of: Result, a: str, b: str, found: PairedDifference) -> Comparison:
+    """Return a difference under the metric of a result, as a run records it."""
+    p = make_number(found.p)
+    return Comparison(
+        metric=of.metric,
+        by=of.by,
+        a=a,
+        b=b,
+        diff=make_number(found.diff),
+        ci=make_interval(found),
+        p_adjusted=p,  # the board adjusts it
+        p_unadjusted=p,
+        n=found.n,
+        interval=f"{found.method}; {found.question}",
+    )
 
 
 def _check_settings(run: Run, result: Result, metric: ResolvedComponent[MetricInfo]) -> None:
@@ -144,7 +168,7 @@ def _match_noise(run: Run, models: Iterable[ModelRecord], scoring: StoredScoring
 
 
 def _check_rows(run: Run, own: pd.DataFrame, scoring: StoredScoring) -> None:
-    """Raise BadFolder if rows are none that the metric could give."""
+    """Raise BadFolder unless the metric could have given these rows."""
     if own.empty:
         raise BadFolder("the run has no measured values of this score")
     file = run.path / "measurements.csv"
@@ -167,7 +191,7 @@ def _check_rows(run: Run, own: pd.DataFrame, scoring: StoredScoring) -> None:
     if len(twice):
         where = {name: twice.iloc[0][name] for name in ("prompt", "seed", "measure") if name in own}
         raise BadFolder(
-            f"{file}: {len(twice)} rows have the same place as another row, the first of them "
+            f"{file}: {len(twice)} rows repeat prompt, seed, measure and facets of another row, the first of them "
             f"{', '.join(f'{name} {value}' for name, value in where.items())}"
         )
 
@@ -182,77 +206,48 @@ def _list_columns(metric: Metric) -> tuple[str, ...]:
     return "prompt", "cluster", "seed", *pair
 
 
-def _compare_scores(result: Result, found: Mapping[str, Estimate], resampled: Collection[str]) -> None:
+def _compare_scores(result: Result, found: Mapping[str, Estimate]) -> Result:
     """Compare the scores that a result records with those that the run's rows give.
 
     Args:
         result: The result.
         found: The scores of the rows by name, the headline first.
-        resampled: Names of scores whose intervals may be resampled.
+
+    Returns:
+        The result with their intervals.
 
     Raises:
-        BadFolder: If they differ.
+        BadFolder: If the scores differ.
     """
     if list(result.scores) != list(found):
         raise BadFolder(
             f"the run records the scores {', '.join(result.scores)}, but its measured values give "
             f"{', '.join(found)}; {CHANGED}"
         )
-    recorded = [(f" {name}", name, score.value, score.ci) for name, score in result.scores.items()]
-    recorded.insert(0, ("", next(iter(found), ""), result.score, result.ci or [None, None]))
-    for where, name, value, ci in recorded:
-        again = found.get(name)
-        number, ends = (nan, (nan, nan)) if again is None else (again.value, (again.lo, again.hi))
-        slack = _RESAMPLED * (ends[1] - ends[0]) if name in resampled else 0.0
-        _compare_numbers(f"score{where}", [value], [number])
-        _compare_numbers(f"interval of the score{where}", ci, ends, slack)
+    headline = next(iter(found.values()), None)
+    _compare_numbers("score", result.score, headline)
+    for name, score in result.scores.items():
+        _compare_numbers(f"score {name}", score.value, found[name])
+    scores = {n: each.model_copy(update={"ci": make_interval(found[n])}) for n, each in result.scores.items()}
+    return result.model_copy(update={"ci": headline and make_interval(headline), "scores": scores})
 
 
-def _compare_differences(run: Run, of: Result, found: Mapping[tuple[str, str], PairedDifference]) -> None:
-    """Compare the differences that a run records under the metric of a result with those that its rows give."""
-    for each in run.comparisons:
-        if (each.metric, each.by) == (of.metric, of.by):
-            again = found.get((each.a, each.b))
-            if again is None:
-                raise BadFolder(
-                    f"the run records a difference of {each.a} and {each.b}, which its values do not give"
-                )
-            where = f" of {each.a} and {each.b}"
-            _compare_numbers(f"difference{where}", [each.diff], [again.diff])
-            slack = _RESAMPLED * (again.hi - again.lo)
-            _compare_numbers(f"interval of the difference{where}", each.ci, [again.lo, again.hi], slack)
-            _compare_numbers(f"p-value{where}", [each.p_unadjusted], [again.p], _RESAMPLED_P)
-
-
-def _compare_numbers(
-    what: str, recorded: Sequence[float | None], found: Sequence[float], slack: float = 0.0
-) -> None:
-    """Compare numbers that a run records with those that its rows give.
-
-    Args:
-        what: What they are, in words.
-        recorded: The run's numbers.
-        found: Those of its rows.
-        slack: Difference that is allowed beyond rounding.
-
-    Raises:
-        BadFolder: If they differ.
-    """
-    if not all(_is_equal(own, other, slack) for own, other in zip(recorded, found, strict=True)):
+def _compare_numbers(what: str, recorded: float | None, found: Estimate | None) -> None:
+    """Raise BadFolder if a number that a run records, named in words, is not the one that its rows give."""
+    again = nan if found is None else found.value
+    if not _is_equal(recorded, again):
         raise BadFolder(
-            f"the run records the {what} {_write(recorded)}, but its measured values give {_write(found)}; "
+            f"the run records the {what} {_write(recorded)}, but its measured values give {_write(again)}; "
             f"{CHANGED}"
         )
 
 
-def _is_equal(recorded: float | None, again: float, slack: float) -> bool:
+def _is_equal(recorded: float | None, again: float) -> bool:
     """Return whether a recorded number, None if it is missing, is the one that is found again."""
     if recorded is None or not isfinite(again):
         return recorded is None and not isfinite(again)
-    return isclose(recorded, again, rel_tol=1e-6, abs_tol=max(1e-9, slack))
+    return isclose(recorded, again, rel_tol=1e-6, abs_tol=1e-9)
 
 
-def _write(numbers: Sequence[float | None]) -> str:
-    """Return one number, or the ends of an interval, in words."""
-    words = ["none" if each is None or not isfinite(each) else f"{each:.6g}" for each in numbers]
-    return words[0] if len(words) == 1 else f"[{', '.join(words)}]"
+def _write(number: float | None) -> str:
+    return "none" if number is None or not isfinite(number) else f"{number:.6g}"

@@ -139,7 +139,10 @@ def test_repeated_values_are_left_out(run: Path, write: Write, eight: list[Path]
     forge_scores(run, RESOLVER)
     (left_out,) = write(run, eight[0]).data["left_out"]
     assert left_out["metric"] == "bright"
-    assert "2 rows have the same place as another row, the first of them prompt p" in left_out["reason"]
+    assert (
+        "2 rows repeat prompt, seed, measure and facets of another row, the first of them prompt p"
+        in left_out["reason"]
+    )
 
 
 def test_values_outside_of_the_range_of_a_measure_are_left_out(run: Path, write: Write, eight: list[Path]) -> None:
@@ -158,7 +161,6 @@ def test_values_outside_of_the_range_of_a_measure_are_left_out(run: Path, write:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("ci", [0.4, 0.5]),
         ("n_prompts", 800),
         ("n_seeds", 300),
         ("n_ok", 2400),
@@ -169,7 +171,7 @@ def test_values_outside_of_the_range_of_a_measure_are_left_out(run: Path, write:
         ("scores", {"bright": {"value": 0.9, "ci": [0.8, 1.0]}}),
     ],
 )
-def test_intervals_and_counts_that_the_tables_do_not_give_are_left_out(
+def test_counts_and_further_scores_that_the_tables_do_not_give_are_left_out(
     run: Path, eight: list[Path], write: Write, field: str, value: Any
 ) -> None:
     change_result(run, **{field: value})
@@ -227,24 +229,68 @@ def test_scores_of_pairs_are_computed_again(duels: Path, write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "field", "value", "reason"),
+    ("field", "value", "reason"),
     [
-        ("results", "score", 0.99, "the run records the score 0.99, but its measured values give "),
-        ("results", "ci", [0.1, 0.11], "the run records the interval of the score [0.1, 0.11], but "),
-        ("results", "n_failed", 7, "the run records n_failed 7, but its tables and signature line give 0"),
-        ("comparisons", "diff", 0.9, "the run records the difference of a and b 0.9, but "),
-        ("comparisons", "p_unadjusted", 0.9, "the run records the p-value of a and b 0.9, but "),
+        ("score", 0.99, "the run records the score 0.99, but its measured values give "),
+        ("n_failed", 7, "the run records n_failed 7, but its tables and signature line give 0"),
     ],
 )
 def test_altered_numbers_of_pairs_are_left_out(
-    duels: Path, write: Write, eight: list[Path], part: str, field: str, value: Any, reason: str
+    duels: Path, write: Write, eight: list[Path], field: str, value: Any, reason: str
 ) -> None:
-    content = json.loads((duels / "run.json").read_text(encoding="utf-8"))
-    content[part][0][field] = value
-    write_manifest(duels, content)
+    change_result(duels, **{field: value})
     left_out = write(duels, eight[0]).data["left_out"]
     assert [each["model"] for each in left_out] == ["a", "b", "c"]
     assert all(each["reason"].startswith(reason) for each in left_out)
+
+
+def test_intervals_and_differences_are_those_of_the_rows_not_those_recorded(
+    duels: Path, run: Path, write: Write
+) -> None:
+    own = write(duels, run)
+    content = json.loads((duels / "run.json").read_text(encoding="utf-8"))
+    lost, *others = content["comparisons"]
+    content["comparisons"] = [
+        {**each, "diff": 0.9, "ci": [0.8, 1.0], "p_unadjusted": 0.001, "n": 99999} for each in others
+    ]
+    write_manifest(duels, content)
+    for each in (duels, run):
+        change_result(each, ci=[0.1, 0.11])
+    assert write(duels, run).data == own.data
+    shown = {(each["a"], each["b"]): each["p_unadjusted"] for each in own.board("duel")["comparisons"]}
+    assert len(shown) == 3
+    assert lost["p_unadjusted"] in shown.values()
+
+
+@pytest.mark.parametrize("way", ["cluster", "facet"])
+def test_clusters_and_facets_that_prompts_do_not_state_are_left_out(
+    tmp_path: Path, write: Write, eight: list[Path], way: str
+) -> None:
+    prompts = [replace(each, facets={"kind": n % 2}) for n, each in enumerate(load_run(eight[0]).prompts())]
+    run = paint_run(tmp_path / "theirs", "theirs", 100, ["dark"], prompts=prompts)
+    assert write(run, "--verify", "100").board("dark")["rows"][0]["verification"].endswith(": no difference")
+
+    def alter(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        for n, row in enumerate(others):
+            row[header.index("kind" if way == "facet" else "cluster")] = str(n)
+        return rows
+
+    rewrite_table(run, "measurements.csv", alter)
+    forge_scores(run, RESOLVER)
+    (left_out,) = write(run, eight[0]).data["left_out"]
+    assert "which prompts.jsonl contradicts" in left_out["reason"]
+
+
+def test_invented_facets_are_told(run: Path, write: Write) -> None:
+    def invent(rows: list[list[str]]) -> list[list[str]]:
+        header, *others = rows
+        return [[*header, "colour"], *([*row, "red"] for row in others)]
+
+    rewrite_table(run, "measurements.csv", invent)
+    told = write(run, "--verify", "100")
+    assert told.code == 11
+    assert ", colour red, dark dark: 0." in told.said
 
 
 def alter_prompts(run: Path) -> None:
@@ -468,7 +514,7 @@ def test_a_run_does_not_turn_a_board_upside_down(
     assert site.names("bright") == ["model 7", "model 0"]
     (left_out,) = site.data["left_out"]
     assert (left_out["run"], left_out["metric"]) == ("theirs", "bright")
-    assert "of this metric higher is better" in left_out["reason"]
+    assert "for this metric higher is better" in left_out["reason"]
 
 
 @pytest.mark.parametrize("column", ["cluster", "prompt", "model"])
