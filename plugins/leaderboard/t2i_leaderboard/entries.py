@@ -12,6 +12,7 @@ from t2i_core.api.errors import BadFolder, T2IError
 from t2i_core.api.metric import PairMetric, SetMetric
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent, Resolver
+from t2i_core.api.text import fit_one_line
 from t2i_core.results.analysis import StoredMetrics, list_metrics
 from t2i_core.results.manifest import ModelRecord
 from t2i_core.results.result import Result, list_bound_labels
@@ -102,6 +103,9 @@ class LeftOut:
     metric: str | None = None
     model: str | None = None
     command: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", fit_one_line(self.reason))  # it may have texts of the run
 
     @property
     def what(self) -> str:

@@ -248,6 +248,7 @@ def test_intervals_and_differences_are_those_of_the_rows_not_those_recorded(
     duels: Path, run: Path, write: Write
 ) -> None:
     own = write(duels, run)
+    assert own.code == 0, own.said
     content = json.loads((duels / "run.json").read_text(encoding="utf-8"))
     lost, *others = content["comparisons"]
     content["comparisons"] = [
@@ -503,6 +504,17 @@ def test_nothing_of_a_file_that_a_metric_names_is_shown(
     site = write(run, eight[0], resolver=resolver)
     reasons = {each["run"]: each["reason"] for each in site.data["left_out"]}
     assert reasons["theirs"] == "the metric bright cannot be made from the files that it names"
+
+
+def test_a_reason_is_short_however_long_the_texts_of_its_run_are(
+    run: Path, eight: list[Path], write: Write
+) -> None:
+    change_result(run, scores={"z" * 3_000_000: {"value": 1.0, "ci": [0.0, 1.0]}})
+    site = write(run, eight[0])
+    (left_out,) = site.data["left_out"]
+    assert left_out["reason"].startswith("the run records the scores zzz")
+    assert len(left_out["reason"]) == 500
+    assert len(site.said) < 5000
 
 
 @pytest.mark.parametrize("better", [False, None])
