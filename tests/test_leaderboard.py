@@ -43,7 +43,7 @@ def test_runs_of_the_simulator_are_ranked_and_verified(tmp_path: Path, monkeypat
     forge_scores(run, Registry())
     told = runner.invoke(app, ["leaderboard", "whole", "none", "--out", "other", "--verify", "6"])
     assert told.exit_code == 11
-    assert "t2i-runs/none: none, prompt '" in told.stderr
+    assert "none: none, prompt '" in told.stderr
     assert "tiam tiam: 1 in the run, 0 when judged anew" in told.stderr
     assert not Path("other").exists()
 
