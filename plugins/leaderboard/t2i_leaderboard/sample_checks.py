@@ -140,14 +140,14 @@ def _check_prompts(
         return "prompts are not checked: runs do not store the images that belong to prompts"
     raise BadFolder(
         "the run's prompts differ from those in its signature line: either they were changed, or they came with "
-        "images of their own, which runs do not store"
+        "images, which runs do not store"
     )
 
 
 def _check_columns(prompts: Iterable[Prompt], rows: pd.DataFrame) -> None:
     """Raise BadFolder if rows have another cluster than their prompts, or other values of the prompts' facets."""
     stated: dict[str, dict[str, set[str]]] = {}
-    for prompt in prompts:  # several of one id if metrics of the run have prompts of their own
+    for prompt in prompts:  # several of one id if metrics of the run have different prompts
         for column, value in {**prompt.facets, "cluster": prompt.cluster_id}.items():
             stated.setdefault(column, {}).setdefault(prompt.id, set()).add(str(value))
     for column, values in stated.items():

@@ -18,7 +18,7 @@ from rich.console import Console
 from t2i_core.api import ExistingImagesInfo, Generated
 from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.engine.evaluation import evaluate
-from t2i_core.results.run import Run, load_finished_run
+from t2i_core.results.run import Run, load_finished_run, load_run
 from t2i_core.results.verdict import describe_need, describe_verdicts
 from t2i_core.testing import StaticResolver
 from t2i_report.commands.compare import compare_app
@@ -164,7 +164,7 @@ def test_rows_that_depend_on_all_prompts_of_a_run_need_the_same_prompts(
     )
     assert compared(dark, fewer).left_out == [("bright", why)]
     (fewer.folder / "prompts.jsonl").unlink()
-    assert "prompts.jsonl" in compared(dark, fewer).left_out[0][1]
+    assert "prompts.jsonl" in compared(dark, load_run(fewer.folder)).left_out[0][1]
 
 
 def test_runs_of_two_versions_of_a_metric_are_not_compared(
