@@ -238,8 +238,8 @@ class Manifest(Typed):
     finished: str | None = Field(None, description="time (UTC) when that command ended; null while it runs")
     t2i: str = Field(description="version of core")
     command: list[str] = Field(
-        description="that command, word by word. If the command is repeated, and there is no new image, answer or "
-        "result (to write to a sink, say), `command`, `started` and `finished` stay as they are"
+        description="that command, word by word. If it is repeated without a new image, answer or "
+        "result, for example to write to a sink, `command`, `started` and `finished` do not change"
     )
     request: RequestRecord = Field(description="the request")
     models: dict[str, ModelRecord] = Field(description="the models by label")

@@ -171,7 +171,7 @@ def _describe_error(error: T2IError, *named: Path) -> str:
 def list_entries(run: NamedRun, resolver: Resolver[Any]) -> Iterator[BoardEntry | LeftOut]:
     """Yield the scores of a run, and those that no board may show.
 
-    What a run records of a score is computed again from its tables, because the run may come from somebody else.
+    Recorded scores are recomputed from the run's tables, because the run may come from somebody else.
     """
     metrics = list_metrics(run, resolver)
     together: dict[tuple[str, str | None], list[Result]] = {}

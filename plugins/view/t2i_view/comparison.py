@@ -61,7 +61,7 @@ class MetricBeside:
         title: The metric.
         results: The result of each model, in the order of the models; None for a model without one.
         protocols: Number of different signature lines; scores of several are not comparable.
-        differences: What the other signature lines have in place of the base's, in words with the models' names.
+        differences: How the other signature lines differ from the base's, in words, with the models' names.
     """
 
     title: str
