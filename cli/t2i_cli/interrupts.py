@@ -32,7 +32,7 @@ def install_handlers() -> None:
 
 
 def raise_interrupt() -> None:
-    """Raise KeyboardInterrupt again if a library swallowed it (trimesh takes it for a missing module)."""
+    """Raise KeyboardInterrupt again if a library swallowed it (some take it for a missing module)."""
     if _received:
         raise KeyboardInterrupt
 

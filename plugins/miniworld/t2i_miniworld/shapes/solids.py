@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import trimesh
+from scipy.spatial import ConvexHull
 
+from t2i_miniworld.shapes.balls import make_ball
 from t2i_miniworld.shapes.mesh import Part, Point
-
-_BALL = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
 
 
 def solid(material: str, points: Sequence[Point], rounding: float) -> Part:
     """Build the convex hull of balls of radius ``rounding`` around ``points``: a ball for one, a rod for two."""
-    cloud = (np.asarray(points, dtype=float)[:, None] + rounding * _BALL[None]).reshape(-1, 3)
-    hull = trimesh.convex.convex_hull(cloud)
-    return Part(np.asarray(hull.vertices), np.asarray(hull.faces), np.full(len(hull.vertices), material))
+    ball, _ = make_ball(1)
+    cloud = (np.asarray(points, dtype=float)[:, None] + rounding * ball[None]).reshape(-1, 3)
+    hull = ConvexHull(cloud, qhull_options="QbB Pp Qt")  # scaled to a cube for precision, quiet, in triangles
+    corners = np.sort(hull.vertices)
+    vertices, faces = cloud[corners], np.searchsorted(corners, hull.simplices)
+    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
+    inward = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0
+    faces[inward] = faces[inward, ::-1]
+    return Part(vertices, faces, np.full(len(vertices), material))
 
 
 def box(material: str, low: Point, high: Point, rounding: float = 0.03) -> Part:
@@ -44,10 +49,10 @@ def egg(material: str, centre: Point, radii: Point, yaw: float = 0.0, detail: in
 
     It has 20 * 4^``detail`` triangles: 2 is enough for an eye or a toe.
     """
-    ball = trimesh.creation.icosphere(subdivisions=detail)
+    ball, faces = make_ball(detail)
     turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
-    vertices = (np.asarray(ball.vertices) * radii) @ turn.T + centre
-    return Part(vertices, np.asarray(ball.faces), np.full(len(vertices), material))
+    vertices = (ball * radii) @ turn.T + centre
+    return Part(vertices, faces, np.full(len(vertices), material))
 
 
 def mirrored(part: Part) -> list[Part]:
