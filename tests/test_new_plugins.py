@@ -1,4 +1,4 @@
-"""What `t2i new-plugin` makes works: untouched, by its own checks and (slow) from a wheel and nothing else, and as
+"""What `t2i new-plugin` makes works: untouched, by its own checks and (long) from a wheel and nothing else, and as
 the tutorials in docs/write-a-plugin.md change it.
 """
 
@@ -181,7 +181,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_plugins_of_the_tutorials_work_from_wheels(place: Path, tmp_path: Path) -> None:
     plugins = follow_tutorials(tmp_path)
@@ -196,7 +196,7 @@ def test_plugins_of_the_tutorials_work_from_wheels(place: Path, tmp_path: Path) 
         assert "passed" in inside(*tests, *plugins)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", EXAMPLES)
 def test_from_a_wheel_it_is_checked_tested_and_evaluated(kind: str, place: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The fault tests notice a fault of t2i itself: each of these mistakes in its code makes one of them fail.
 
 Each mistake is made in a copy of core, and the test runs on that copy:
-uv run pytest -n auto -m slow tests/faults/test_mutations.py
+uv run pytest -n auto -m long tests/faults/test_mutations.py
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def run_test(test: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_a_mistake_in_the_code_is_noticed(mutation: Mutation, tmp_path: Path) -> None:
     file = copy_core(tmp_path) / mutation.file
@@ -167,7 +167,7 @@ def test_a_mistake_in_the_code_is_noticed(mutation: Mutation, tmp_path: Path) ->
     assert " error" not in done.stdout.splitlines()[-1], done.stdout[-3000:]  # the test itself, not what it needs
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_copy_without_a_mistake_passes(tmp_path: Path) -> None:
     copy_core(tmp_path)
     done = run_test("test_regressions.py::test_failed_and_excluded_samples_are_counted_and_listed", tmp_path)

@@ -17,6 +17,8 @@ def start_cluster(count: int, cpus: int = 4) -> Iterator[Any]:
     """
     # the cluster's own processes read them, too; under `uv run` they would copy this folder to every worker
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+    # no worker of Ray before one is asked for: there would be one for each processor of each machine
+    os.environ |= {"RAY_enable_worker_prestart": "0", "RAY_prestart_worker_first_driver": "0"}
     import ray
     from ray.cluster_utils import Cluster
     from t2i_ray.cluster import connect
