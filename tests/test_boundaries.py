@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -41,19 +43,43 @@ CORE_MODULE = re.compile(r"^\s*(?:from|import) (t2i_core[.\w]*)", re.M)
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.M | re.S)
 
 
-def list_imports(source: str) -> Iterator[tuple[str, str | None]]:
-    """Yield each imported module, with the name that is taken from it."""
-    for node in ast.walk(ast.parse(source)):
+@dataclass(frozen=True)
+class Source:
+    """Imported modules, each with the name that is taken from it, and the names of classes."""
+
+    imports: tuple[tuple[str, str | None], ...]
+    classes: tuple[str, ...]
+
+    @property
+    def packages(self) -> set[str]:
+        """The packages of the imported modules."""
+        return {module.partition(".")[0] for module, _ in self.imports}
+
+
+def parse(text: str) -> Source:
+    """Read a source's imports and classes, also those inside functions."""
+    imports: list[tuple[str, str | None]] = []
+    classes = []
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names)
+            imports += [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield from ((node.module, alias.name) for alias in node.names)
+            imports += [(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ClassDef):
+            classes.append(node.name)
+    return Source(tuple(imports), tuple(classes))
 
 
-def find_faults(source: str) -> list[str]:
+@cache
+def read_source(file: Path) -> Source:
+    """Read a file's imports and classes, once for all tests."""
+    return parse(file.read_text(encoding="utf-8"))
+
+
+def find_faults(source: Source) -> list[str]:
     """Return the imports that reach behind core's public rooms."""
     faults = []
-    for module, name in list_imports(source):
+    for module, name in source.imports:
         package, _, rest = module.partition(".")
         if package != "t2i_core":
             continue
@@ -77,9 +103,8 @@ def find_shared_names(files: Iterable[Path]) -> dict[str, list[str]]:
     """Return the names that two or more classes have, private ones too, with the files that define them."""
     found: dict[str, list[str]] = {}
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(str(file))
+        for name in read_source(file).classes:
+            found.setdefault(name, []).append(str(file))
     return {name: places for name, places in found.items() if len(places) > 1}
 
 
@@ -90,9 +115,11 @@ def list_scripts() -> list[Path]:
     return sorted(file for file in files if "tests" not in file.relative_to(ROOT).parts)
 
 
-@pytest.mark.parametrize("file", list_scripts(), ids=lambda file: str(file.relative_to(ROOT)))
-def test_only_cores_public_rooms_are_imported(file: Path) -> None:
-    assert find_faults(file.read_text(encoding="utf-8")) == []
+def test_only_cores_public_rooms_are_imported() -> None:
+    scripts = list_scripts()
+    assert len(scripts) > 500
+    faults = {str(file.relative_to(ROOT)): find_faults(read_source(file)) for file in scripts}
+    assert {file: found for file, found in faults.items() if found} == {}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -100,7 +127,7 @@ def test_tutorials_import_only_cores_public_rooms(page: str) -> None:
     blocks = [block for _, block in BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))]
     assert page != "docs/write-a-plugin.md" or len(blocks) > 10
     for block in blocks:
-        assert find_faults(block) == []
+        assert find_faults(parse(block)) == []
 
 
 def test_a_new_plugin_imports_only_cores_public_rooms() -> None:
@@ -116,8 +143,7 @@ def test_scripts_of_plugins_import_no_other_plugin() -> None:
     found: dict[str, set[str]] = {}
     for file in [*ROOT.glob("plugins/*/training/**/*.py"), *ROOT.glob("plugins/*/benchmarks/**/*.py")]:
         (own,) = (folder.name for folder in (ROOT / "plugins" / file.relative_to(ROOT).parts[1]).glob("t2i_*"))
-        packages = {module.partition(".")[0] for module, _ in list_imports(file.read_text(encoding="utf-8"))}
-        if others := packages & plugins - {own, *LIBRARIES}:
+        if others := read_source(file).packages & plugins - {own, *LIBRARIES}:
             found[file.relative_to(ROOT).as_posix()] = others
     assert found == OTHER_PLUGINS
 
@@ -126,15 +152,14 @@ def test_scripts_import_only_their_neighbours_and_packages() -> None:
     scripts = [*ROOT.glob("plugins/*/training/*.py"), *ROOT.glob("plugins/*/benchmarks/*.py")]
     own = {script.stem for script in scripts}
     for script in scripts:
-        names = {module.partition(".")[0] for module, _ in list_imports(script.read_text(encoding="utf-8"))}
-        assert names & own <= {file.stem for file in script.parent.glob("*.py")}, script
+        packages = read_source(script).packages
+        assert packages & own <= {file.stem for file in script.parent.glob("*.py")}, script
 
 
 def test_no_package_imports_a_script() -> None:
     own = {script.stem for script in ROOT.glob("plugins/*/training/*.py")}
     for file in [*ROOT.glob("plugins/*/t2i_*/**/*.py"), *ROOT.glob("c*/t2i_c*/**/*.py")]:
-        names = {module for module, _ in list_imports(file.read_text(encoding="utf-8"))}
-        assert not names & own, file
+        assert not {module for module, _ in read_source(file).imports} & own, file
 
 
 def test_no_two_classes_have_one_name() -> None:
@@ -179,4 +204,4 @@ def test_every_public_room_is_there() -> None:
     ],
 )
 def test_an_import_behind_the_rooms_is_found(source: str, count: int) -> None:
-    assert len(find_faults(source)) == count
+    assert len(find_faults(parse(source))) == count

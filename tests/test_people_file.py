@@ -171,6 +171,7 @@ def test_one_file_judges_every_metric(runs: dict[str, Run]) -> None:
     assert (found["elo", "good"].score or 0) > (found["elo", "bad"].score or 0)
 
 
+@pytest.mark.long
 def test_elo_has_a_row_for_each_vote_and_keeps_who_gave_it(runs: dict[str, Run]) -> None:
     table = runs[".sqlite"].measurements()
     table = table[table["metric"] == "elo"]
@@ -183,6 +184,7 @@ def test_elo_has_a_row_for_each_vote_and_keeps_who_gave_it(runs: dict[str, Run])
     assert rate(battles_of(table), rounds=100).clusters == "prompts x annotators"
 
 
+@pytest.mark.long
 def test_the_table_gives_the_results_of_the_database(runs: dict[str, Run]) -> None:
     one, other = (each.results for each in runs.values())
     assert [(r.metric, r.label, r.scores, r.facets) for r in one] == [

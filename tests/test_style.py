@@ -51,9 +51,7 @@ LEFT = (
     "plugins/diffusers/t2i_diffusers/likelihood_params.py",
     "plugins/diffusers/t2i_diffusers/noise.py",
     "plugins/diffusers/t2i_diffusers/schedules.py",
-    "plugins/miniworld/t2i_miniworld/owners.py",
     "plugins/miniworld/t2i_miniworld/phrases.py",
-    "plugins/miniworld/t2i_miniworld/shapes/turned.py",
     "plugins/open-clip/t2i_open_clip/sources.py",
     "plugins/people/t2i_people/question_match.py",
 )

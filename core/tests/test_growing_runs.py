@@ -399,6 +399,7 @@ def run_killed(make_progress: Callable[[], Any]) -> int | None:
     return process.exitcode
 
 
+@pytest.mark.long
 def test_killed_at_every_look_and_resumed_the_run_takes_the_same_looks() -> None:
     undisturbed = run_pair(False)
     wanted = undisturbed.manifest.stopping

@@ -169,6 +169,7 @@ def test_looks_that_bring_no_information_decide_nothing_new(axis: str) -> None:
     assert -1 <= stop.lo < stop.diff < stop.hi <= 1
 
 
+@pytest.mark.long
 def test_the_error_is_nominal_if_seeds_bring_no_information() -> None:
     rng, looks = np.random.default_rng(12), plan_looks(40, 24, 5)
     wrong = 0

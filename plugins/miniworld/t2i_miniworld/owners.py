@@ -18,7 +18,7 @@ _BATCH = 500_000
 
 
 def owners(shapes: Sequence[tuple[FloatArray, IntArray]], elevation: float, size: int) -> NDArray[np.int8]:
-    """Return the index of the nearest shape at each pixel's centre, (size, size); -1 if there is none.
+    """Return the index of the nearest shape at each pixel's centre, (size, size); -1 where no shape is.
 
     Args:
         shapes: World points (V, 3), all in front of the camera, and triangles (F, 3) of each shape.

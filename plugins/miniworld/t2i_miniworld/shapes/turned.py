@@ -62,7 +62,7 @@ def leaf(material: str, spine: FloatArray, half: FloatArray, across: FloatArray,
     # A keel below the middle, as if folded a little along the vein.
     wide, fold = half[:, None] * across, 0.35 * half[:, None] * up
     bulge = thickness * up
-    # Upper and lower side share no vertices: each is shaded as a surface of its own.
+    # Upper and lower side share no vertices: each is shaded as a separate surface.
     upper = [spine + wide, spine - fold + bulge, spine - wide]
     section = np.stack([*upper, spine - wide, spine - fold - bulge, spine + wide], axis=1)
     count = len(spine)
