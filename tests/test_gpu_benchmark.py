@@ -42,7 +42,7 @@ def test_without_a_gpu_the_page_says_not_measured(tmp_path: Path) -> None:
         assert page.read_bytes() == PAGE.read_bytes()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_all_models_are_measured_when_they_are_tiny(tmp_path: Path) -> None:
     page = Path(shutil.copy(PAGE, tmp_path))

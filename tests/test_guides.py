@@ -90,7 +90,8 @@ def test_the_python_page_runs(cache: Path, tmp_path: Path, monkeypatch: pytest.M
         "table": pd.DataFrame({"caption": ["a red car", "a dog"]}),
     }
     blocks = [block for language, block in BLOCK.findall((DOCS / "python.md").read_text()) if language == "python"]
-    first, images, training = blocks
+    # a tenth of the images that the page draws
+    first, images, training = (block.replace("seeds=4", "seeds=2, limit=12") for block in blocks)
     exec(compile(first, "python.md", "exec"), names)
     assert [result.metric for result in names["run"].results] == ["tiam"]
     # the default judge of clipscore would be downloaded

@@ -198,7 +198,9 @@ def test_plugins_of_the_tutorials_work_from_wheels(place: Path, tmp_path: Path) 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize(
+    "kind", ["metric", *(pytest.param(kind, marks=pytest.mark.slow) for kind in EXAMPLES if kind != "metric")]
+)
 def test_from_a_wheel_it_is_checked_tested_and_evaluated(kind: str, place: Path, tmp_path: Path) -> None:
     name = NAMES[kind]
     plugin = make(kind, name, tmp_path)

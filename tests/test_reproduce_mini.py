@@ -27,6 +27,9 @@ PAPERS = list_papers(REGISTRY)
 ENTRIES = {entry.name: (file, entry) for file in PAPERS.files for entry in file.entries}
 GOLDEN = Path(__file__).parent / "golden" / "printed_values.txt"
 
+QUICKEST = "tiam"
+"""The paper whose mini version takes less than half a minute; the others take minutes together."""
+
 
 def list_golden() -> dict[str, tuple[int, str]]:
     """Return the number of values and the SHA-256 of each table's file, as the published tables have them."""
@@ -141,8 +144,13 @@ def test_files_of_one_paper_share_no_name_of_a_run() -> None:
             assert taken.setdefault((file.name, run_name), file.dist) == file.dist
 
 
-@pytest.mark.parametrize("paper", sorted({file.name for file in PAPERS.files}))
-@pytest.mark.long
+@pytest.mark.parametrize(
+    "paper",
+    [
+        pytest.param(paper, marks=pytest.mark.long if paper == QUICKEST else pytest.mark.slow)
+        for paper in sorted({file.name for file in PAPERS.files})
+    ],
+)
 @pytest.mark.timeout(900)
 def test_the_mini_version_of_a_paper_runs(paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))

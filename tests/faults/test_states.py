@@ -203,7 +203,9 @@ class DisturbedRun(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-@pytest.mark.parametrize("sequences", [3, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "sequences", [3, pytest.param(12, marks=pytest.mark.long), pytest.param(40, marks=pytest.mark.slow)]
+)
 def test_every_disturbed_run_ends_with_the_undisturbed_results(
     sequences: int, server: ForkServer, undisturbed: dict[str, Undisturbed]
 ) -> None:

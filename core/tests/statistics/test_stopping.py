@@ -293,7 +293,7 @@ def test_width_is_the_plain_interval_of_the_first_narrow_look() -> None:
     assert found[-1] == plain
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("seed_sd", [0.0, 0.1])
 def test_error_and_coverage_are_nominal(seed_sd: float) -> None:
     """A small simulation; `benchmarks` holds that of 4,000 runs for each design."""

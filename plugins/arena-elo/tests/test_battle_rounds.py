@@ -257,7 +257,7 @@ def test_intervals_after_a_goal_are_repeated_ones(drawn):
         assert wide[model][1] == pytest.approx(plain[model][1] * widen([0.5, 1.0]), rel=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_intervals_cover_the_truth_of_pairs_that_answers_chose():
     world = ACTIVE["ActiveWorld"](ACTIVE["make_ladder"](4, 0.3), 80, 0.5)
     found = ACTIVE["summarize"](world, EloOptions(active=True, share=0.4), 200)
@@ -267,7 +267,7 @@ def test_intervals_cover_the_truth_of_pairs_that_answers_chose():
     assert until.wrong <= 0.05
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_repeated_intervals_cover_the_truth_of_models_that_differ_much():
     """The few battles of rare pairs weigh much: with as many degrees of freedom as prompts, 90 % are covered."""
     world = ACTIVE["ActiveWorld"](ACTIVE["make_ladder"](8, 0.3, 1.0), 300, 0.5)

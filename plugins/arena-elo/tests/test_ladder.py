@@ -12,7 +12,7 @@ from t2i_core.engine.request import ModelRequest
 DROPS = (0.0, 0.2, 0.4, 0.6)
 SMALL = {"size": 64, "spp": 2}
 
-pytestmark = pytest.mark.long  # four models are rendered and judged once, for all tests
+pytestmark = pytest.mark.slow  # four models are rendered and judged once, for all tests
 
 
 def expected(error: float = 0.0) -> list[float]:

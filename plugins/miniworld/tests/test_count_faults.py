@@ -44,7 +44,7 @@ def test_thousands_of_scenes_agree_with_all_rates_and_laws():
     assert [row.line(ALARM / len(rows)) for row in rows if row.p <= ALARM / len(rows)] == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_some_more_scenes_find_out_who_errs_half_as_often():
     """Half of those where no places matter, which take time; of laws and effects the next tests take care."""
     cases = [case for case in erring(0.5) if not case.laid][::2]

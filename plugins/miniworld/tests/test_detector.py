@@ -185,7 +185,7 @@ def test_overlap():
     assert evaluate_detector.overlap((0, 0, 2, 2), (2, 2, 3, 3)) == 0
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_one_in_the_package_decides_as_its_card_says(tmp_path, monkeypatch):
     """Of twenty unseen scenes; the exact figures stand in the model card."""
     from training_data import Shard, draw_shard

@@ -86,7 +86,7 @@ def test_labels_are_written_as_answers_of_people(run, tmp_path, monkeypatch):
         called(monkeypatch, "answers", run.folder, file)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_labels_of_mini_early_do_not_correct_its_judge(tmp_path, monkeypatch):
     """The judge agrees with the person on 54 of 104 pictures, so it tells nothing, and that is what is said."""
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))

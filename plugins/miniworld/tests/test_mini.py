@@ -224,7 +224,7 @@ def test_the_tokenizer_has_a_number_for_every_word_and_is_kept_as_it_is(tmp_path
     assert tokenizer.eos_token_id == len(tokenizer) - 1
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_tokenizer_is_the_same_in_every_process():
     script = "import mini_tokenizer as m, train_text as t; print(t.vocabulary_of(m.build()))"
     folder = Path(__file__).parents[1] / "training"

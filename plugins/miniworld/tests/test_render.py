@@ -65,7 +65,7 @@ def test_the_same_bytes_with_any_number_of_threads():
     assert together.image.tobytes() == alone.image.tobytes()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_painted_things_are_read_as_their_paint_and_no_other():
     """At least 97 % of all kinds in all paints; 48 pictures, so one miss is allowed."""
     misses = []

@@ -79,7 +79,7 @@ def test_maps_have_the_resolution_of_the_image(network):
     np.testing.assert_allclose(one.sum(axis=0), 1, atol=1e-5)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_it_finds_what_is_drawn_and_no_more(network, heldout):
     figures = measure(heldout, list(look(network, [shown.image for shown in heldout])))
     # The model card has the exact figures; here, that the weights in the package are the ones that earned them.
@@ -89,7 +89,7 @@ def test_it_finds_what_is_drawn_and_no_more(network, heldout):
     assert figures["F"]["value"] <= 0.25
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_class_that_is_not_seen_is_missed_and_one_too_many_is_counted(heldout):
     """The figures, on findings made up from the truth."""
     truth = [

@@ -8,7 +8,7 @@ import pytest
 from t2i_core.engine.evaluation import evaluate
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_tuned_model_is_above_the_one_it_was_tuned_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -53,7 +53,7 @@ def test_simulator_and_oracle(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharing: bool
 ) -> None:
     assert_equal(
-        *run_twice(tmp_path, monkeypatch, cluster, metric="tiam", model="simulator", judge="oracle", seeds=4)
+        *run_twice(tmp_path, monkeypatch, cluster, metric="tiam", model="simulator", judge="oracle", seeds=2)
     )
 
 

@@ -99,7 +99,7 @@ def save_random(folder: Path, seed: int) -> str:
     return f"diffusers:{folder}"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_random_weights_are_at_chance(by_task: Any, tmp_path: Path) -> None:
     found = by_task(save_random(tmp_path / "model", 0), FEW)
     assert at_chance(found), found
@@ -144,7 +144,7 @@ def test_a_model_that_knows_the_answers_is_above_chance_only_with_images(by_task
     assert at_chance(blind), blind
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_captions_alone_are_at_chance(by_task: Any) -> None:
     """What a trained model makes of captions, without their pictures."""
     found = by_task("mini-tiny", FEW, blind=True, steps=2)
