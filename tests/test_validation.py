@@ -124,7 +124,7 @@ def test_expected_vendi_of_separate_kinds_is_the_expected_inception_score() -> N
     assert expect_vendi(shares, np.eye(3), 20) == pytest.approx(expect_inception_score(shares, 20), abs=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_clipscore_and_r_precision_hold_the_truth(tmp_path: Path) -> None:
     for line in list_lines():
         if line.put_in["wrong_color"] == 0.3:
@@ -234,8 +234,8 @@ def test_salts_are_all_different(tmp_path: Path) -> None:
     assert samples["digest"].nunique() == len(samples) == 2 * len(list(product(range(5), range(2))))
 
 
-@pytest.mark.parametrize("seeds", [2, 5])
-@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [2, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_a_trained_judge_sees_drops_through_its_own_errors(seeds: int, tmp_path: Path) -> None:
     """On identical scenes the score falls to 1 - d + d F / S of what it was, S and F the judge's own rates."""
     drop = 0.4

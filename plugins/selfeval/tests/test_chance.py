@@ -99,7 +99,7 @@ def save_random(folder: Path, seed: int) -> str:
     return f"diffusers:{folder}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_weights_are_at_chance(by_task: Any, tmp_path: Path) -> None:
     found = by_task(save_random(tmp_path / "model", 0), FEW)
     assert at_chance(found), found
