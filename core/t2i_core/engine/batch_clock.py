@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy  # its `special` is imported when it is first used
 
 from ..results.manifest import SpeedRecord
 from ..results.typed import Interval
@@ -109,7 +109,7 @@ class BatchClock:
         size = counted[0].items
         seconds = np.array([batch.seconds / size for batch in counted])
         mean = float(seconds.mean())
-        half = float(stdtrit(len(seconds) - 1, 0.975) * seconds.std(ddof=1) / np.sqrt(len(seconds)))
+        half = float(scipy.special.stdtrit(len(seconds) - 1, 0.975) * seconds.std(ddof=1) / np.sqrt(len(seconds)))
         return self._record(
             settings,
             device,

@@ -23,14 +23,15 @@ def start_cluster(count: int, cpus: int = 4) -> Iterator[Any]:
     from ray.cluster_utils import Cluster
     from t2i_ray.cluster import connect
 
-    own = {"num_cpus": cpus, "num_gpus": 0, "object_store_memory": 100 << 20, "include_dashboard": False}
+    own = {"num_cpus": cpus, "num_gpus": 0, "object_store_memory": 100 << 20, "include_log_monitor": False}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    started = Cluster(initialize_head=True, head_node_args={**own, "ray_client_server_port": port})
+    head = {**own, "include_dashboard": False, "ray_client_server_port": port}
+    started = Cluster(initialize_head=True, head_node_args=head)
     started.client_address = f"ray://127.0.0.1:{port}"
     try:
         for _ in range(count - 1):
-            started.add_node(**{name: value for name, value in own.items() if name != "include_dashboard"})
+            started.add_node(**own)
         with connect(started.address):
             yield started
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,9 @@ class Egg:
 
 Primitive = Limb | Egg
 
+_CORNERS = list(product((0, 1), repeat=3))
+"""Corners of a cell of a grid."""
+
 
 def both(primitives: Iterable[Primitive]) -> list[Primitive]:
     """Return each primitive and its mirror image: legs, ears, eyes."""
@@ -123,21 +127,24 @@ def melt(primitives: Sequence[Primitive], blend: float, marks: Marks | None = No
 
 def surface_nets(field: FloatArray, origin: FloatArray, step: float) -> tuple[FloatArray, IntArray]:
     """Mesh the zero surface of a sampled field (X, Y, Z), negative inside: vertices (V, 3), faces (F, 3)."""
-    shape = tuple(size - 1 for size in field.shape)
-    total, count = np.zeros((*shape, 3)), np.zeros(shape, dtype=int)
+    inside = field < 0
+    corners = [_corner(inside, offset) for offset in _CORNERS]
+    active = np.logical_or.reduce(corners) & ~np.logical_and.reduce(corners)
+    cells = np.argwhere(active)
+    value = {offset: field[tuple((cells + offset).T)] for offset in _CORNERS}
+    total, count = np.zeros((len(cells), 3)), np.zeros(len(cells), dtype=int)
     for axis in range(3):
-        for offset in _edge_starts(axis):
+        for offset in (each for each in _CORNERS if each[axis] == 0):
             end = tuple(o + (a == axis) for a, o in enumerate(offset))
-            start_value, end_value = _corner(field, offset), _corner(field, end)
+            start_value, end_value = value[offset], value[end]
             crossing = (start_value < 0) != (end_value < 0)
             at = np.where(crossing, start_value / np.where(crossing, start_value - end_value, 1), 0)
             for a in range(3):
-                total[..., a] += np.where(crossing, offset[a] + (at if a == axis else 0), 0)
+                total[:, a] += np.where(crossing, offset[a] + (at if a == axis else 0), 0)
             count += crossing
-    active = count > 0
-    index = np.cumsum(active).reshape(shape) - 1
-    vertices = origin + step * (np.argwhere(active) + total[active] / count[active][:, None])
-    faces = [_quads(field < 0, index, axis) for axis in range(3)]
+    index = np.cumsum(active).reshape(active.shape) - 1
+    vertices = origin + step * (cells + total / count[:, None])
+    faces = [_quads(inside, index, axis) for axis in range(3)]
     return vertices, np.concatenate(faces)
 
 
@@ -163,13 +170,9 @@ def _window(primitive: Primitive, axes: list[FloatArray], margin: float) -> tupl
     return tuple(slice(start, end) for start, end in zip(starts, ends, strict=True))
 
 
-def _edge_starts(axis: int) -> list[tuple[int, int, int]]:
-    corners = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
-    return [corner for corner in corners if corner[axis] == 0]
-
-
-def _corner(field: FloatArray, offset: tuple[int, ...]) -> FloatArray:
-    return field[tuple(slice(o, size - 1 + o) for o, size in zip(offset, field.shape, strict=True))]
+def _corner(grid: NDArray[np.bool_], offset: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return the value at one corner of each cell of a grid."""
+    return grid[tuple(slice(o, size - 1 + o) for o, size in zip(offset, grid.shape, strict=True))]
 
 
 def _smooth_minimum(a: FloatArray, b: FloatArray, width: float) -> FloatArray:
