@@ -8,9 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+NODE: dict[str, Any] = {
+    "num_cpus": 4,
+    "num_gpus": 0,
+    "object_store_memory": 100 << 20,
+    "include_log_monitor": False,  # a run does not show what workers print
+}
+"""Arguments of a machine that a cluster gets."""
+
 
 @contextmanager
-def start_cluster(count: int, cpus: int = 4) -> Iterator[Any]:
+def start_cluster(count: int) -> Iterator[Any]:
     """Start a cluster, connect to it as a run would, and end it afterwards.
 
     Its attribute `client_address` is the address for Ray's client.
@@ -23,15 +31,14 @@ def start_cluster(count: int, cpus: int = 4) -> Iterator[Any]:
     from ray.cluster_utils import Cluster
     from t2i_ray.cluster import connect
 
-    own = {"num_cpus": cpus, "num_gpus": 0, "object_store_memory": 100 << 20, "include_log_monitor": False}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    head = {**own, "include_dashboard": False, "ray_client_server_port": port}
+    head = {**NODE, "include_dashboard": False, "ray_client_server_port": port}
     started = Cluster(initialize_head=True, head_node_args=head)
     started.client_address = f"ray://127.0.0.1:{port}"
     try:
         for _ in range(count - 1):
-            started.add_node(**own)
+            started.add_node(**NODE)
         with connect(started.address):
             yield started
     finally:

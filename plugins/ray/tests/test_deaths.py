@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import t2i_ray.death_limits
 import t2i_ray.workers
+from ray_nodes import NODE
 from t2i_core import Run, evaluate
 from t2i_core.api.errors import BadModel, BadOption, BrokenPlugin, MissingDependency
 from t2i_core.api.resolver import Identity
@@ -192,7 +193,7 @@ class Killer(threading.Thread):
         self._cluster.remove_node(self._chance.choice(nodes), allow_graceful=False)
         while True:
             with suppress(Exception):  # a busy machine may take longer than Ray waits
-                self._cluster.add_node(num_cpus=4, num_gpus=0, object_store_memory=100 << 20)
+                self._cluster.add_node(**NODE)
                 return True
 
 
@@ -248,7 +249,7 @@ def test_a_killed_driver_goes_on_where_it_stopped(
     cluster: Any, toy: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = ["--metric", "toy-metric", "--judge", "toy-judge"]
-    command = [*make_command("eval", cluster, tmp_path / "run", seeds=20), *measured]
+    command = [*make_command("eval", cluster, tmp_path / "run", seeds=10), *measured]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while count_rows(cache, "images") < 50:
         assert started.poll() is None
@@ -256,12 +257,12 @@ def test_a_killed_driver_goes_on_where_it_stopped(
     started.kill()
     started.wait()
     kept = count_rows(cache, "images")
-    assert kept < 400
+    assert kept < 200
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "(2 workers): " in done.stderr + done.stdout
-    assert (count_rows(cache, "images"), count_rows(cache, "observations")) == (400, 400)
+    assert (count_rows(cache, "images"), count_rows(cache, "observations")) == (200, 200)
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "other"))
-    expected = run_toy(None, tmp_path / "local", seeds=20)
+    expected = run_toy(None, tmp_path / "local", seeds=10)
     assert_same(tmp_path / "run", expected.folder)
 
 

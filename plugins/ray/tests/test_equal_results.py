@@ -49,12 +49,9 @@ def sharing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return request.param
 
 
-def test_simulator_and_oracle(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharing: bool
-) -> None:
-    assert_equal(
-        *run_twice(tmp_path, monkeypatch, cluster, metric="tiam", model="simulator", judge="oracle", seeds=2)
-    )
+def test_simulator_and_oracle(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = {"metric": "tiam", "model": "simulator", "judge": "oracle", "seeds": 2}
+    assert_equal(*run_twice(tmp_path, monkeypatch, cluster, workers=2, **measured))
 
 
 def test_toy_model_and_judge(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharing: bool) -> None:
@@ -106,7 +103,7 @@ def test_a_model_of_torch_with_equal_threads_and_batches(
     assert_equal(*found)
 
 
-def test_failures_of_items(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharing: bool) -> None:
+def test_failures_of_items(cluster: Any, tmp_path: Path) -> None:
     prompts = [*(f"picture {i}" for i in range(6)), "raise a flag", "unsafe work", "exit the building"]
     local, other = [
         evaluate(
