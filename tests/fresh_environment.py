@@ -47,8 +47,18 @@ def fresh_environment(place: Path, wheels: Iterable[Path], *others: str) -> Comm
 
 
 def install(place: Path, wheels: Iterable[Path], *others: str) -> None:
-    """Install wheels, and others, into the environment of a folder."""
+    """Install wheels, and others, into the environment of a folder.
+
+    It gets the bytecode that is there for the same files here, because compiling torch anew takes half a minute.
+    Python uses what belongs to a file of the same time and size, and compiles the rest.
+    """
     run(*_pip(place, "install"), *wheels, *others, "-c", place / "constraints.txt", cwd=place)
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    here, there = (Path(run(python, "-c", where).strip()) for python in (sys.executable, _find_python(place)))
+    for folder in (Path(found) for found, _, _ in os.walk(here) if found.endswith("__pycache__")):
+        copy = there / folder.relative_to(here)
+        if copy.parent.is_dir() and not copy.exists():
+            shutil.copytree(folder, copy)
 
 
 @contextmanager
@@ -67,10 +77,14 @@ def _list_packages(place: Path) -> set[str]:
 
 def _pip(place: Path, verb: str) -> tuple[object, ...]:
     """Return the beginning of a command of uv, or of pip where uv is not installed."""
-    python = _find_programs(place) / "python"
+    python = _find_python(place)
     if shutil.which("uv"):
         return "uv", "pip", verb, "--python", python
     return python, "-m", "pip", verb, *(["--yes"] if verb == "uninstall" else [])
+
+
+def _find_python(place: Path) -> Path:
+    return _find_programs(place) / "python"
 
 
 def _find_programs(place: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What `t2i new-plugin` makes works: untouched, by its own checks and (long) from a wheel and nothing else, and as
+"""What `t2i new-plugin` makes works: untouched, by its own checks and (slow) from a wheel and nothing else, and as
 the tutorials in docs/write-a-plugin.md change it.
 """
 
@@ -17,7 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fresh_environment import ROOT, build_wheels, fresh_environment, installed_wheels, make_command
+from fresh_environment import (
+    ROOT,
+    Command,
+    build_wheels,
+    fresh_environment,
+    installed_wheels,
+    make_command,
+)
 from t2i_cli.app import app
 from t2i_cli.new_plugin import EXAMPLES, LONGEST, render
 from t2i_core.testing.fake_dists import fake_dist
@@ -194,13 +201,12 @@ def test_plugins_of_the_tutorials_work_from_wheels(place: Path, tmp_path: Path) 
         assert own == dict.fromkeys((plugin.name for plugin in plugins), "ok")
         tests = "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"
         assert "passed" in inside(*tests, *plugins)
+        evaluate_example("metric", "extras", inside, tmp_path)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    "kind", ["metric", *(pytest.param(kind, marks=pytest.mark.slow) for kind in EXAMPLES if kind != "metric")]
-)
+@pytest.mark.parametrize("kind", EXAMPLES)
 def test_from_a_wheel_it_is_checked_tested_and_evaluated(kind: str, place: Path, tmp_path: Path) -> None:
     name = NAMES[kind]
     plugin = make(kind, name, tmp_path)
@@ -212,9 +218,13 @@ def test_from_a_wheel_it_is_checked_tested_and_evaluated(kind: str, place: Path,
         (found,) = (row for row in listed if row["dist"] not in ALSO_LISTED)
         assert (found["dist"], found["kind"], found["name"], found["status"]) == (plugin.name, kind, name, "ok")
         assert "passed" in inside("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=plugin)
+        evaluate_example(kind, name, inside, tmp_path)
 
-        words = shlex.split(EXAMPLES[kind].evaluate.format(name=name))
-        answer = json.loads(inside(*words, "--device", "cpu", "--json", cwd=tmp_path))
+
+def evaluate_example(kind: str, name: str, inside: Command, folder: Path) -> None:
+    """Evaluate with a new plugin as `t2i new-plugin` says, in an environment that has it."""
+    words = shlex.split(EXAMPLES[kind].evaluate.format(name=name))
+    answer = json.loads(inside(*words, "--device", "cpu", "--json", cwd=folder))
     (result,) = answer["results"]
     print(f"{kind}: {result['score']}, {result['ci']}, {result['n_ok']} ok")
     assert result["score"] is not None
