@@ -185,6 +185,7 @@ def test_listing_imports_nothing_heavy(toy, site, words, shown):
     assert done.stderr.splitlines()[-1] == "heavy:"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [1.0, pytest.param(0.30, marks=pytest.mark.slow, id="of an idle machine")])
 def test_listing_is_quick(toy, site, most):
     """The bar is 0.30 s on an idle machine; other work slows the command down, so the test takes its CPU time."""

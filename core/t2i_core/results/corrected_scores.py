@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import scipy  # its `sparse` is imported when it is first used
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from .. import statistics
 from ..api.facet_levels import locate_levels
@@ -315,4 +315,4 @@ def is_determined(scoring: Scoring, labels: pd.DataFrame, judged: pd.DataFrame) 
     won = np.zeros((len(models), len(models)), bool)
     np.logical_or.at(won, (a, b), rows["value"].to_numpy() > low.to_numpy(float))
     np.logical_or.at(won, (b, a), rows["value"].to_numpy() < high.to_numpy(float))
-    return int(connected_components(won, connection="strong")[0]) == 1
+    return int(scipy.sparse.csgraph.connected_components(won, connection="strong")[0]) == 1

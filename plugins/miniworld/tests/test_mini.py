@@ -336,6 +336,7 @@ def test_the_packed_folder_draws_by_the_plugin(trained, tmp_path, monkeypatch):
     assert len([path for path in (tmp_path / "run").rglob("*") if path.suffix == ".png"]) == 2
 
 
+@pytest.mark.long
 def test_an_early_one_has_earlier_weights(trained, tmp_path):
     early = pack(trained / "autoencoder", trained / "text", trained / "denoiser", tmp_path / "early", snapshot=2)
     unet = StableDiffusionPipeline.from_pretrained(early).unet.float().state_dict()

@@ -194,6 +194,7 @@ class TestKeeping:
         assert len(set(take_pictures(shots, 64, "code", 1))) == 3
         assert calls == shots[1:]
 
+    @pytest.mark.long
     def test_a_picture_that_is_gone_or_cut_off_is_drawn_again_as_it_was(self, drawn):
         gone, cut = (Path(prompt.images[0]) for prompt in drawn["shape"][:2])
         before = gone.read_bytes(), cut.read_bytes()

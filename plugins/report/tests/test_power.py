@@ -224,6 +224,7 @@ def test_levels_that_vary_more_need_more_prompts(make_pilot: MakePilot) -> None:
     assert line.startswith("prompts of each level of kind alone, with ")
 
 
+@pytest.mark.long
 def test_a_mean_that_the_metric_computes_itself_needs_as_much_as_a_plain_one(make_pilot: MakePilot) -> None:
     run, resolver = make_pilot(Together)
     (need,) = find_needs([run], Goal(margin=0.2), resolver).found
@@ -247,6 +248,7 @@ def test_a_set_needs_images(make_pilot: MakePilot) -> None:
     assert size.images == pytest.approx(96 * (half * 2.8 / 2.1 / 0.02) ** 2, rel=0.25)  # t of 19 blocks: 2.1
 
 
+@pytest.mark.long
 def test_ratings_keep_the_number_of_seeds(make_pilot: MakePilot) -> None:
     run, resolver = make_pilot(OfPairs)
     (need,) = find_needs([run], Goal(margin=0.2), resolver).found

@@ -131,6 +131,7 @@ def test_huge_fields_make_no_huge_page(client: TestClient, runs: Path) -> None:
         assert len(client.get(path).content) < 100_000, path
 
 
+@pytest.mark.long
 def test_many_metrics_and_looks_make_no_huge_page(client: TestClient, runs: Path) -> None:
     manifest = json.loads((runs / "first" / "run.json").read_text())
     results = [{**each, "metric": f"m{number}"} for number in range(3000) for each in manifest["results"]]
