@@ -7,6 +7,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -106,9 +107,11 @@ def test_people_see_the_same_models_and_images_for_tables_4_and_5() -> None:
         assert words[words.index("--limit") + 1] == "50"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("mini", [False, True], ids=["paper", "mini"])
-def test_every_entry_has_a_plan_without_network_and_weights(file: PaperFile, mini: bool) -> None:
+def test_every_entry_has_a_plan_without_network_and_weights(
+    file: PaperFile, mini: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2i_reproduce.reproduction.read_paper", cache(read_paper))  # once for all its entries
     for entry in file.entries:
         (plan,) = plan_reproductions([(file, entry)], [], mini)
         costs = plan.estimate_costs(CommandEvaluator(REGISTRY, {}))

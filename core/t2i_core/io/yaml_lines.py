@@ -67,8 +67,8 @@ def load_located_yaml(text: str) -> LocatedYAML:
         DuplicateKey: If a mapping has a key twice. YAML would silently use the last value.
         BadYAML: If the text is not YAML or exceeds a limit.
     """
-    data = load_yaml(text, _Loader)
-    return LocatedYAML(data, dict(_find_lines(yaml.compose(text, Loader=_Loader))))
+    located: LocatedYAML = load_yaml(text, _Loader)
+    return located
 
 
 def read_located_yaml(path: Path, error: type[T2IError], expected: str) -> LocatedYAML:
@@ -109,7 +109,12 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Loader(BoundedLoader):
-    """YAML loader that raises DuplicateKey."""
+    """YAML loader that returns LocatedYAML and raises DuplicateKey."""
+
+    def get_single_data(self) -> LocatedYAML:
+        node = self.get_single_node()
+        lines = dict(_find_lines(node))  # as they stand there: construction moves merged keys
+        return LocatedYAML(None if node is None else self.construct_document(node), lines)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()

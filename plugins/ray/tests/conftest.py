@@ -25,9 +25,9 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster(toy: Path) -> Iterator[Any]:
-    """A cluster of three machines on this one."""
+    """A cluster of three machines on this one, to which this process is connected; others want none to be."""
     from ray_nodes import start_cluster
 
     with start_cluster(3) as started:
