@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 
 import jinja2
@@ -10,11 +11,12 @@ from t2i_core.api.text import escape_control_characters
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 
 
+@cache
 def make_environment(package: str) -> jinja2.Environment:
     """Return the environment of a package's templates, which show every text as it is.
 
-    HTML is escaped, and control characters are written out. The filters are `number`, `interval`, `p_value`, and
-    `whole`, which keeps line ends.
+    It is the same for all pages, because it compiles each template once. HTML is escaped, and control characters
+    are written out. The filters are `number`, `interval`, `p_value`, and `whole`, which keeps line ends.
 
     Args:
         package: The package with the folder `templates`.
