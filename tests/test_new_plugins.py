@@ -166,7 +166,8 @@ def test_types_hold_strictly(made: Made, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_their_own_tests_pass(made: Made) -> None:
-    done = made.run("pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *made.plugins)
+    untouched = made.plugins[: len(NAMES)]  # those of the tutorials are tested from wheels
+    done = made.run("pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *untouched)
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout
     assert "xfailed" not in done.stdout

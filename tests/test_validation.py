@@ -21,7 +21,7 @@ from validation_ladder import LADDERS, Ladder, climb
 from validation_lines import LINES, Line
 from validation_questions import LINES as ALL_OF_QUESTIONS
 from validation_retrieval import find_wrong_captions, list_lines, measure_lines, score_true_captions
-from validation_runs import ORACLE, SALTS, enough, say, say_all
+from validation_runs import ORACLE, SALTS, TRAINED, enough, say, say_all
 from validation_sets import (
     expect_coverage,
     expect_inception_score,
@@ -239,7 +239,7 @@ def test_salts_are_all_different(tmp_path: Path) -> None:
 def test_a_trained_judge_sees_drops_through_its_own_errors(seeds: int, tmp_path: Path) -> None:
     """On identical scenes the score falls to 1 - d + d F / S of what it was, S and F the judge's own rates."""
     drop = 0.4
-    models = [ModelRequest("simulator", str(d), {"drop": d}) for d in (0.0, drop, 1.0)]
+    models = [ModelRequest("simulator", str(d), {**TRAINED, "drop": d}) for d in (0.0, drop, 1.0)]
     run = evaluate("tiam", models, prompts="tiam-5-2", seeds=seeds, judge="mini-segmenter", out=tmp_path / "run")
     table = run.measurements()
     wide = table[table["measure"] == "tiam"].pivot_table(index=["prompt", "seed"], columns="model", values="value")
