@@ -177,4 +177,5 @@ def _list_judges(plan: Plan) -> list[dict[str, Any]]:
 @cache
 def _read_packages() -> dict[str, str]:
     """Return the version of every installed distribution; they do not change while a process runs."""
-    return dict(sorted({(d.name or "?"): d.version for d in distributions()}.items()))
+    parsed = (each.metadata for each in distributions())  # parsed whenever it is asked for, so once
+    return dict(sorted({(each["Name"] or "?"): each["Version"] for each in parsed}.items()))
