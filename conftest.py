@@ -53,7 +53,10 @@ _before = pytest.StashKey[set[Path]]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect tests without collecting garbage: what they import stays, and looking through it takes seconds."""
+    """Turn garbage collection off while tests are collected.
+
+    What they import is never freed, and searching it takes seconds.
+    """
     gc.disable()
     try:
         return (yield)
@@ -76,7 +79,7 @@ def browser() -> Iterator[Any]:
 
     It ends with the module: as long as it lives, nothing else in this process can start an event loop.
     """
-    # tests take half as long with the part of it that draws no window
+    # tests take half as long in the headless shell
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     executable = next((path for name in names if (path := shutil.which(name))), None)
     if executable is None:

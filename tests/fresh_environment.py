@@ -49,8 +49,8 @@ def fresh_environment(place: Path, wheels: Iterable[Path], *others: str) -> Comm
 def install(place: Path, wheels: Iterable[Path], *others: str) -> None:
     """Install wheels, and others, into the environment of a folder.
 
-    It gets the bytecode that is there for the same files here, because compiling torch anew takes half a minute.
-    Python uses what belongs to a file of the same time and size, and compiles the rest.
+    The bytecode of this environment is copied into it, because compiling torch takes half a minute. Python
+    compiles a file anew if its time or size differs.
     """
     run(*_pip(place, "install"), *wheels, *others, "-c", place / "constraints.txt", cwd=place)
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"

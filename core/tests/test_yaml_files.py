@@ -51,6 +51,7 @@ EXPLODING = {
     "lists": bomb("a0: &a0 [x]", "{name}: &{name} [{ten}]"),
     "mappings": bomb("a0: &a0 {k: x}", "{name}: &{name} {{k: [{ten}]}}"),
     "merged mappings": bomb("a0: &a0 {k: x}", "{name}: &{name} {{<<: [{ten}]}}"),
+    "lists as keys": f'a: &a "{"x" * 500_000}"\n? [{"*a, " * 9_000}]\n: 0',
     "a value that holds itself": "a: &a [*a]",
     "levels by aliases": "\n".join(["a0: &a0 x", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 3000))]),
     "levels": "a: " + "[" * 100_000,

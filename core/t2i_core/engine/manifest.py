@@ -177,5 +177,5 @@ def _list_judges(plan: Plan) -> list[dict[str, Any]]:
 @cache
 def _read_packages() -> dict[str, str]:
     """Return the version of every installed distribution; they do not change while a process runs."""
-    parsed = (each.metadata for each in distributions())  # parsed whenever it is asked for, so once
+    parsed = (each.metadata for each in distributions())  # read once, because each access parses it
     return dict(sorted({(each["Name"] or "?"): each["Version"] for each in parsed}.items()))

@@ -96,8 +96,9 @@ def _find_lines(node: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[
     """Yield the place and line number of each key and item below a YAML node."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield (*place, str(key.value)), key.start_mark.line + 1
-            yield from _find_lines(value, (*place, str(key.value)))
+            if isinstance(key, yaml.ScalarNode):  # other keys are refused, and may stand for a very long text
+                yield (*place, key.value), key.start_mark.line + 1
+                yield from _find_lines(value, (*place, key.value))
     elif isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
             yield (*place, str(number)), item.start_mark.line + 1
@@ -113,7 +114,7 @@ class _Loader(BoundedLoader):
 
     def get_single_data(self) -> LocatedYAML:
         node = self.get_single_node()
-        lines = dict(_find_lines(node))  # as they stand there: construction moves merged keys
+        lines = dict(_find_lines(node))  # before construction, which moves merged keys
         return LocatedYAML(None if node is None else self.construct_document(node), lines)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

@@ -32,7 +32,7 @@ def erring(factor):
 @pytest.mark.long
 def test_hundreds_of_scenes_agree_with_all_rates_and_laws():
     """The count itself draws some scenes as well; here that is left to the slow test."""
-    rows = list(run(200, layouts=10, drawn=0))
+    rows = list(run(400, layouts=10, drawn=0))
     assert {row.case for row in rows} == {case.name for case in CASES} | {"all faults at 0.3"}
     assert [row.line(ALARM / len(rows)) for row in rows if row.p <= ALARM / len(rows)] == []
 

@@ -27,7 +27,11 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def cluster(toy: Path) -> Iterator[Any]:
-    """A cluster of three machines on this one, to which this process is connected; others want none to be."""
+    """A cluster of three machines on this one.
+
+    This process stays connected until the module's tests end, because other modules test a process without a
+    connection.
+    """
     from ray_nodes import start_cluster
 
     with start_cluster(3) as started:

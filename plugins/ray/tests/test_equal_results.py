@@ -49,8 +49,10 @@ def sharing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return request.param
 
 
-def test_simulator_and_oracle(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = {"metric": "tiam", "model": "simulator", "judge": "oracle", "seeds": 2}
+def test_simulator_and_oracle(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sharing: bool
+) -> None:
+    measured = {"metric": "tiam", "model": "simulator", "judge": "oracle", "seeds": 1}
     assert_equal(*run_twice(tmp_path, monkeypatch, cluster, workers=2, **measured))
 
 
@@ -103,7 +105,7 @@ def test_a_model_of_torch_with_equal_threads_and_batches(
     assert_equal(*found)
 
 
-def test_failures_of_items(cluster: Any, tmp_path: Path) -> None:
+def test_failures_of_items(cluster: Any, tmp_path: Path, sharing: bool) -> None:
     prompts = [*(f"picture {i}" for i in range(6)), "raise a flag", "unsafe work", "exit the building"]
     local, other = [
         evaluate(

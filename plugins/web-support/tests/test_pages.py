@@ -105,9 +105,11 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def render(source: str, **known: object) -> str:
         (package / "templates" / "page.html").write_text(source)
+        make_environment.cache_clear()
         return make_environment("pages_of_test").get_template("page.html").render(known)
 
     yield render
+    make_environment.cache_clear()
     sys.modules.pop("pages_of_test", ModuleType(""))
 
 
