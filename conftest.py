@@ -34,8 +34,15 @@ settings.load_profile("t2i")
 #: A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Folders that pytest, Hypothesis and Python write beside the tests.
-_TOOL_FOLDERS = {"__pycache__", ".hypothesis", ".pytest_cache"}
+#: Folders that pytest, Hypothesis and Python write beside the tests, and checks of the code that run meanwhile.
+_TOOL_FOLDERS = {
+    "__pycache__",
+    ".hypothesis",
+    ".import_linter_cache",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+}
 
 #: Names of what starts a run, a process or a server. A test whose code uses one of them is marked `integration`.
 _STARTERS = frozenset(
