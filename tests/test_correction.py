@@ -178,6 +178,7 @@ def test_an_evaluation_and_a_stored_run_are_corrected_alike(world: Run, tmp_path
     assert any(part.kind == "judge" and part.name == f"people:{file}" for part in with_labels.manifest.components)
 
 
+@pytest.mark.long
 def test_too_few_labels_leave_their_own_score(world: Run, tmp_path: Path) -> None:
     file = label(world, tmp_path, count=40)
     found = correct_run(world, f"people:{file}", installed_resolver())

@@ -117,6 +117,7 @@ def test_equal_code_has_equal_digests_in_every_process() -> None:
     assert len(set(first[: len(CELLS)])) == len(CELLS)
 
 
+@pytest.mark.long
 @given(plain)
 def test_a_copy_has_the_same_digest(value: Any) -> None:
     again = eval(repr(value), {"nan": math.nan, "inf": math.inf})

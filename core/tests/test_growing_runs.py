@@ -254,6 +254,7 @@ def test_most_images_limit_the_plan_and_the_verdict_says_so() -> None:
     assert found.failed is None
 
 
+@pytest.mark.long
 def test_failed_samples_are_left_out_of_the_looks_and_tried_once() -> None:
     (dark, drawn), (light, _) = describe_model("dark", 0.0, lost=2), describe_model("light", 0.01)
     found = run(dark, light, margin=0.0001, max_failed=0.5)
@@ -270,6 +271,7 @@ def test_too_many_failures_end_the_run_at_that_look() -> None:
     assert len(drawn) < len(PROMPTS) * SEEDS
 
 
+@pytest.mark.long
 def test_one_failed_image_of_the_first_look_does_not_end_the_run() -> None:
     first = order_prompts(PROMPTS)[0]
     drawn: list[tuple[str, int]] = []
@@ -290,6 +292,7 @@ def test_one_failed_image_of_the_first_look_does_not_end_the_run() -> None:
     assert found.results[0].n_prompts == len(PROMPTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("until", ["verdict", "width=0.2"])
 def test_a_look_without_values_does_not_stop_the_run(until: str) -> None:
     def measure_others(left_out: int) -> MetricInfo:
@@ -326,6 +329,7 @@ class PaidGrey(Grey):
                 charge.settle(0.01)
 
 
+@pytest.mark.long
 def test_a_spent_budget_ends_the_run_with_the_looks_that_are_complete() -> None:
     def describe_paid(name: str, light: float) -> GeneratorInfo:
         return GeneratorInfo(

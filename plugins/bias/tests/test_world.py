@@ -91,6 +91,7 @@ def test_the_domain_brings_prompts_seeds_and_groups(run):
     assert result.facets["mad"]["group-in-category"].keys() >= {"hat (alone)", "coat (object)"}
 
 
+@pytest.mark.long
 def test_models_are_compared_paired(run):
     (comparison,) = run.comparisons
     assert (comparison.a, comparison.b) == ("even", "skewed")

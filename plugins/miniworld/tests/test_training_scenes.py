@@ -24,6 +24,7 @@ def share(found, of, expected):
     assert found / of == pytest.approx(expected, abs=5 * (expected * (1 - expected) / of) ** 0.5)
 
 
+@pytest.mark.long
 def test_numbers_of_things_are_as_stated(many):
     counts = Counter(len(wanted.things) for wanted in many)
     for count, expected in zip((1, 2, 3, 4), (0.45, 0.31, 0.13, 0.11), strict=True):

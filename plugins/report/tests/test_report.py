@@ -224,6 +224,7 @@ def test_the_table_of_a_failed_run_says_so_below_it_and_on_standard_error(failed
     assert "failures.csv" not in done.stdout
 
 
+@pytest.mark.long
 def test_a_table_that_does_not_fit_on_the_page_is_warned_of(make_run: Any) -> None:
     models = {f"a model with a long name {number}": {"level": number} for number in range(9)}
     run = make_run(models=models, metrics=["bright", "broken", "own"], seeds=1)
